@@ -1,0 +1,232 @@
+# tinderbox: the one door. `make help` lists the targets.
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+# FLAVOUR is plain (static, optimised) or a sanitizer: asan, tsan (dynamic, instrumented libzmq too).
+FLAVOUR ?= plain
+B ?= $(if $(filter plain,$(FLAVOUR)),build,build/$(FLAVOUR))
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+WERROR ?= -Werror
+ARCH := $(shell uname -m)
+
+# Set-up: the packages, then libzmq.a and httplib.h from the cache; their places are in deps.mk.
+ifneq ($(filter-out clean help uninstall image,$(or $(MAKECMDGOALS),all)),)
+include $(B)/deps.mk
+endif
+$(B)/deps.mk: deploy/packages.sh $(if $(ZMQ_DIR),$(if $(wildcard $(ZMQ_DIR)/lib/libzmq.a $(HTTPLIB_DIR)/include/httplib.h),,FORCE))
+	@mkdir -p $(@D) && CXX=$(CXX) deploy/packages.sh build $(FLAVOUR) > $@.$$$$ && mv $@.$$$$ $@
+
+OPT_plain := -O2 -g1 -ffunction-sections -fdata-sections -fno-plt -fno-pie
+OPT_asan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
+OPT_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread -Wno-tsan -Wno-maybe-uninitialized
+MARCH := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
+CPPFLAGS += -I. -DMSGPACK_NO_BOOST -DSPDLOG_FMT_EXTERNAL -DFMT_HEADER_ONLY $(if $(ZMQ_DIR),-isystem $(ZMQ_DIR)/include -isystem $(HTTPLIB_DIR)/include)
+CXXFLAGS += -std=c++20 $(OPT_$(FLAVOUR)) $(MARCH) -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict $(WERROR)
+LDFLAGS_plain := -static -no-pie -Wl,--gc-sections
+LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_tsan := -fsanitize=thread
+# The thread sanitizer of this compiler cannot place its memory beside every randomised layout.
+RUN_tsan := setarch $(ARCH) -R
+LDFLAGS += $(LDFLAGS_$(FLAVOUR)) -Wl,--build-id=sha1 -pthread
+ABSL := raw_hash_set hashtablez_sampler exponential_biased hash city low_level_hash synchronization graphcycles_internal \
+  symbolize demangle_internal stacktrace debugging_internal malloc_internal time civil_time time_zone strings \
+  strings_internal str_format_internal int128 throw_delegate bad_optional_access bad_variant_access base spinlock_wait \
+  raw_logging_internal log_severity
+PACKAGED := -lssl -lcrypto -lz -lzstd -llz4 -lxxhash $(ABSL:%=-labsl_%)
+LIBS := $(if $(ZMQ_DIR),$(ZMQ_DIR)/lib/libzmq.a) -Wl,--start-group $(PACKAGED) -Wl,--end-group -ldl
+
+# Sources are found, not listed. The built-in applications go only into the stock binary.
+SOURCES := $(wildcard main.cpp) $(sort $(shell find cmd core net conf -name '*.cpp' 2>/dev/null))
+APP_SRC := $(filter cmd/apps/%,$(SOURCES))
+LIB_SRC ?= $(filter-out $(APP_SRC),$(SOURCES))
+TEST_SRC ?= $(sort $(wildcard tests/*_test.cpp tests/sim*.cpp tests/sim/*.cpp)) tests/run.cpp
+TEST_BIN ?= $(B)/tests/run
+HEADERS := $(sort $(shell find cmd core net conf tests -name '*.hpp' 2>/dev/null))
+LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
+APP_OBJ := $(APP_SRC:%.cpp=$(B)/obj/%.o)
+TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
+PCH := $(B)/obj/tests/pch.hpp
+-include $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
+
+# A target appears whole or not at all, so that two makes can share one build folder.
+compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $<"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
+  $(CXX) $(CPPFLAGS) $(1) $(CXXFLAGS) -MMD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv $$t.d $(@:.o=.d) && mv $$t $@
+# A static link warns that getaddrinfo and dlopen may load the host's libraries; both are dealt with at run time.
+link = @mkdir -p $(@D); echo "  link $@"; t=$@.$$$$; trap 'rm -f $$t $$t.err' EXIT; \
+  $(CXX) $(LDFLAGS) $(1) $(LIBS) -o $$t 2> $$t.err || { cat $$t.err >&2; exit 1; }; mv $$t $@
+
+##: build/tinderbox, build/libtinderbox.a, build/tinderbox.pc
+.PHONY: all
+all: $(B)/tinderbox $(B)/libtinderbox.a $(B)/tinderbox.pc
+
+$(B)/tinderbox: $(LIB_OBJ) $(APP_OBJ)
+	$(call link,$(LIB_OBJ) $(APP_OBJ))
+
+# One relocatable object, so that an application that links the archive gets main and every self-registering
+# part, and only then libzmq's objects: an outside build needs Debian's packages and this archive.
+$(B)/libtinderbox.a: $(LIB_OBJ)
+	@mkdir -p $(@D); echo "  ar $@"; t=$@.$$$$; trap 'rm -f $$t*' EXIT; ld -r $(LIB_OBJ) -o $$t.o; \
+	  printf 'create %s.a\naddlib %s\naddmod %s\nsave\nend\n' $$t $(ZMQ_DIR)/lib/libzmq.a $$t.o | ar -M; mv $$t.a $@
+
+$(B)/include/tinderbox.hpp: $(B)/deps.mk
+	@mkdir -p $(@D); echo '#include "core/api/tinderbox.hpp"' > $@
+
+pc = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PACKAGED) -ldl|' -e 's|@MARCH@|$(MARCH)|' \
+  -e 's|@PREFIX@|$(1)|' -e 's|@LIBDIR@|$(2)|' -e 's|@INCLUDES@|$(3)|' deploy/tinderbox.pc.in
+$(B)/tinderbox.pc: deploy/tinderbox.pc.in Makefile $(B)/include/tinderbox.hpp
+	@$(call pc,$(CURDIR),$(abspath $(B)),-I$(abspath $(B))/include -I$(CURDIR)) > $@
+
+EXTRA_cmd/version.cpp := -DTINDERBOX_VERSION='"$(VERSION)"'
+$(B)/obj/tests/run.o: tests/run.cpp $(B)/deps.mk
+	$(call compile,)
+$(B)/obj/tests/%.o: tests/%.cpp $(PCH).gch
+	$(call compile,-include $(PCH) -Winvalid-pch)
+$(B)/obj/%.o: %.cpp $(B)/deps.mk
+	$(call compile,$(EXTRA_$<))
+$(PCH).gch: tests/pch.hpp $(B)/deps.mk
+	@mkdir -p $(@D); cp tests/pch.hpp $(PCH).$$$$ && mv $(PCH).$$$$ $(PCH); echo "  pch $<"; t=$@.$$$$; \
+	  $(CXX) $(CPPFLAGS) $(CXXFLAGS) -w -x c++-header $< -o $$t && mv $$t $@
+
+TEST_LIB := $(filter-out $(B)/obj/main.o,$(LIB_OBJ))
+$(TEST_BIN): $(TEST_OBJ) $(TEST_LIB)
+	$(call link,$(TEST_OBJ) $(TEST_LIB))
+
+##: the unit tests; ONLY='[tag] or name' chooses some
+.PHONY: unit
+unit: $(TEST_BIN)
+	@$(RUN_$(FLAVOUR)) $(TEST_BIN) $(if $(ONLY),'$(ONLY)')
+
+##: compile one test with just the sources whose headers it reaches, and run it: TEST=tests/x_test.cpp [ONLY=…]
+.PHONY: one
+one: $(B)/deps.mk
+	@reached=""; todo="$(TEST)"; while [ -n "$$todo" ]; do reached="$$reached $$todo"; \
+	  found=$$($(CXX) $(CPPFLAGS) -std=c++20 -MM $$todo | tr -d '\\' | tr ' ' '\n' | sed -n 's/\.hpp$$/.cpp/p' | sort -u); todo=""; \
+	  for f in $$found; do case " $$reached " in *" $$f "*) ;; *) [ -f $$f ] && todo="$$todo $$f" || true ;; esac; done; done; \
+	  set -- $$reached; shift; lib="" ; tst="$(TEST) tests/run.cpp"; \
+	  for f; do case $$f in tests/*) tst="$$tst $$f" ;; *) lib="$$lib $$f" ;; esac; done; \
+	  $(MAKE) unit TEST_SRC="$$tst" LIB_SRC="$$lib" TEST_BIN=$(B)/tests/one-$(basename $(notdir $(TEST)))
+
+##: unit tests, layer and header checks, every tests/*_test.sh; ends with `N passed, N failed`
+.PHONY: test
+test: test-packages all
+	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
+
+##: the unit tests under the address and undefined-behaviour sanitizers
+.PHONY: asan
+asan:
+	@$(MAKE) unit FLAVOUR=asan ONLY='$(ONLY)'
+
+##: the unit tests under the thread sanitizer
+.PHONY: tsan
+tsan:
+	@$(MAKE) unit FLAVOUR=tsan ONLY='$(ONLY)'
+
+##: each header compiles alone
+.PHONY: headers
+headers: $(HEADERS:%=$(B)/headers/%.ok)
+$(B)/headers/%.ok: % $(B)/deps.mk
+	@mkdir -p $(@D); echo '#include "$<"' | $(CXX) $(CPPFLAGS) $(CXXFLAGS) -O0 -x c++ -fsyntax-only \
+	  -MMD -MP -MF $(@:.ok=.d) -MT $@ - && touch $@
+
+##: clang-format, the layers, ten clang-tidy checks and clang's thread-safety analysis; files that changed since
+.PHONY: lint
+lint: lint-packages format-check layers $(SOURCES:%=$(B)/tidy/%.ok)
+.PHONY: format-check layers format
+FORMATTED := $(SOURCES) $(HEADERS) $(sort $(shell find tests examples bench -name '*.cpp' 2>/dev/null))
+format-check: lint-packages
+	@bad=$$(clang-format-16 --dry-run $(FORMATTED) 2>&1 | sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: warning: code should.*/\1/p' | sort -u); [ -z "$$bad" ] || \
+	  { echo "not formatted (make format does it):" $$bad; exit 1; }
+layers:
+	@tests/layers.sh
+##: rewrite every source by .clang-format
+format: lint-packages
+	@clang-format-16 -i $(FORMATTED)
+TIDY_FLAGS := -std=c++20 $(MARCH) -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -Wthread-safety -Wno-unknown-warning-option
+$(B)/tidy/%.ok: % .clang-tidy $(B)/deps.mk | lint-packages
+	@mkdir -p $(@D); echo "  tidy $<"; $(CXX) $(CPPFLAGS) $(EXTRA_$<) -std=c++20 -MM -MP -MF $(@:.ok=.d) -MT $@ $< && \
+	  { clang-tidy-16 --quiet $< -- $(CPPFLAGS) $(EXTRA_$<) $(TIDY_FLAGS) > $@.log 2>&1 || { cat $@.log; exit 1; }; } && touch $@
+
+##: the cluster that counts the words of a book, start to stop
+.PHONY: demo
+demo: test-packages all
+	@tests/demo.sh
+
+##: the figures: `tinderbox bench` and the programs of bench/
+.PHONY: bench
+bench: all
+	@$(B)/tinderbox bench
+	@for f in bench/*.sh; do [ ! -x "$$f" ] || "$$f"; done
+
+##: the Dockerfile built for real without an image registry, into build/image.tar, and checked
+.PHONY: image
+image:
+	@deploy/packages.sh image
+	@deploy/image.sh build/image.tar
+	@tests/image_test.sh build/image.tar
+
+.PHONY: test-packages lint-packages
+test-packages:
+	@deploy/packages.sh test
+lint-packages:
+	@deploy/packages.sh lint
+
+BIN := $(DESTDIR)$(PREFIX)/bin
+LIB := $(DESTDIR)$(PREFIX)/lib
+SHARE := $(DESTDIR)$(PREFIX)/share
+INCLUDE := $(DESTDIR)$(PREFIX)/include/tinderbox
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+ETC := $(DESTDIR)$(SYSCONFDIR)/tinderbox
+ROLE_LINKS := spark-submit spark-class $(addprefix tinderbox-,submit driver executor master worker init history)
+UNITS := tinderbox-master.service tinderbox-worker.service
+
+##: binary, role links, library, headers, systemd units, completion, man page: PREFIX= DESTDIR= SYSCONFDIR=
+.PHONY: install
+install: all
+	@install -d $(BIN) $(LIB)/pkgconfig $(LIB)/systemd/system $(INCLUDE) $(SHARE)/man/man1 \
+	  $(SHARE)/bash-completion/completions $(ETC)
+	@install -s -m 755 $(B)/tinderbox $(BIN)/tinderbox
+	@for l in $(ROLE_LINKS); do ln -sf tinderbox $(BIN)/$$l; done
+	@install -m 644 $(B)/libtinderbox.a $(LIB)/libtinderbox.a
+	@$(call pc,$(PREFIX),$(PREFIX)/lib,-I$(PREFIX)/include/tinderbox) > $(LIB)/pkgconfig/tinderbox.pc
+	@install -m 644 $(B)/include/tinderbox.hpp $(INCLUDE)/tinderbox.hpp
+	@for h in $$($(CXX) $(CPPFLAGS) -std=c++20 -x c++ -MM core/api/tinderbox.hpp | tr -d '\\' | tr ' ' '\n' | grep '\.hpp$$'); do \
+	  install -D -m 644 $$h $(INCLUDE)/$$h; done
+	@for u in $(UNITS); do sed 's|@PREFIX@|$(PREFIX)|; s|@SYSCONFDIR@|$(SYSCONFDIR)|' deploy/systemd/$$u > $(LIB)/systemd/system/$$u; done
+	@[ -e $(ETC)/tinderbox.env ] || install -m 644 deploy/systemd/tinderbox.env $(ETC)/tinderbox.env
+	@install -m 644 deploy/completion.bash $(SHARE)/bash-completion/completions/tinderbox
+	@for l in $(ROLE_LINKS); do ln -sf tinderbox $(SHARE)/bash-completion/completions/$$l; done
+	@sed 's|@VERSION@|$(VERSION)|; s|@SYSCONFDIR@|$(SYSCONFDIR)|' deploy/tinderbox.1 > $(SHARE)/man/man1/tinderbox.1
+
+##: remove what install put there; the configuration stays
+.PHONY: uninstall
+uninstall:
+	@rm -f $(BIN)/tinderbox $(ROLE_LINKS:%=$(BIN)/%) $(LIB)/libtinderbox.a $(LIB)/pkgconfig/tinderbox.pc \
+	  $(UNITS:%=$(LIB)/systemd/system/%) $(SHARE)/man/man1/tinderbox.1 \
+	  $(addprefix $(SHARE)/bash-completion/completions/,tinderbox $(ROLE_LINKS))
+	@rm -rf $(INCLUDE)
+
+##: remove what was built (the cache of libraries stays)
+.PHONY: clean
+clean:
+	rm -rf build
+
+##: this list
+.PHONY: help
+help:
+	@awk '/^##: / { doc = substr($$0, 5); next } doc && /^[a-z-]+:/ { sub(/:.*/, ""); printf "  %-11s %s\n", $$0, doc; doc = "" }' Makefile
+
+.PHONY: FORCE
+FORCE:

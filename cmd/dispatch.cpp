@@ -1,0 +1,115 @@
+#include "cmd/dispatch.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "conf/error.hpp"
+#include "core/exit_codes.hpp"
+#include "net/log.hpp"
+#include "net/names.hpp"
+#include "net/signals.hpp"
+
+namespace tinderbox::cmd {
+namespace {
+
+struct Alias {
+  std::string_view name, role;
+};
+// What spark-class is given as its first argument.
+constexpr Alias kClasses[] = {
+    {"org.apache.spark.deploy.SparkSubmit", "submit"},
+    {"org.apache.spark.deploy.master.Master", "master"},
+    {"org.apache.spark.deploy.worker.Worker", "worker"},
+    {"org.apache.spark.deploy.history.HistoryServer", "history"},
+    {"org.apache.spark.executor.CoarseGrainedExecutorBackend", "executor"},
+    {"org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend", "executor"},
+};
+constexpr Alias kFlags[] = {{"--version", "version"}};
+
+const Role* find(std::span<const Role> roles, std::string_view name) {
+  for (const Role& role : roles)
+    if (role.name == name) return &role;
+  return nullptr;
+}
+
+const Role* find_alias(std::span<const Role> roles, std::span<const Alias> aliases,
+                       std::string_view name) {
+  for (const Alias& alias : aliases)
+    if (alias.name == name) return find(roles, alias.role);
+  return nullptr;
+}
+
+/// /usr/bin/spark-submit, tinderbox-submit, submit → submit.
+std::string_view link_name(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);
+  for (std::string_view prefix : {"tinderbox-", "spark-"})
+    if (path.starts_with(prefix)) path.remove_prefix(prefix.size());
+  return path;
+}
+
+std::string usage(std::span<const Role> roles) {
+  std::string text = "Usage: tinderbox ROLE [arguments]    (tinderbox ROLE --help tells more)\n\nRoles:\n";
+  for (const Role& role : roles)
+    text += "  " + std::string(role.name) + std::string(13 - role.name.size(), ' ') +
+            std::string(role.help) + "\n";
+  return text;
+}
+
+struct Choice {
+  const Role* role = nullptr;
+  Args args;
+};
+
+Choice choose(std::span<const Role> roles, Args argv) {
+  std::string_view link = link_name(argv.empty() ? "" : argv[0]);
+  if (const Role* role = find(roles, link)) return {role, argv.subspan(1)};
+  if (argv.size() < 2) return {};
+  std::string_view first = argv[1];
+  if (const Role* role = find(roles, first)) return {role, argv.subspan(2)};
+  if (const Role* role = find_alias(roles, kClasses, first)) return {role, argv.subspan(2)};
+  return {find_alias(roles, kFlags, first), argv.subspan(2)};
+}
+
+int run(const Role& role, Args args) try {
+  return role.run(args);
+} catch (const conf::Error& e) {
+  net::write_error("Error: " + std::string(e.what()) + "\n");
+  return e.exit_code();
+} catch (const std::bad_alloc&) {
+  net::write_error("Error: out of memory\n");
+  return core::kExitOutOfMemory;
+} catch (const std::exception& e) {
+  net::write_error("Error: " + std::string(e.what()) + "\n");
+  return core::kExitFailure;
+}
+
+}  // namespace
+
+int dispatch(std::span<const Role> roles, Args argv) {
+  net::split_off_init();
+  net::configure_names();
+  net::configure_signals();
+  Choice choice = choose(roles, argv);
+  if (choice.role) return run(*choice.role, choice.args);
+  if (argv.size() >= 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
+    net::write_error(usage(roles));
+    return core::kExitOk;
+  }
+  if (argv.size() >= 2) {
+    net::write_error("Error: '" + std::string(argv[1]) + "' is not a role\n" + usage(roles));
+    return core::kExitMisuse;
+  }
+  const char* command = std::getenv("SPARK_K8S_CMD");
+  if (!command) {
+    net::write_error(usage(roles));
+    return core::kExitMisuse;
+  }
+  if (const Role* role = find(roles, command)) return run(*role, argv.subspan(1));
+  net::write_error("Error: SPARK_K8S_CMD is '" + std::string(command) + "', which is not a role\n" +
+                   usage(roles));
+  return core::kExitFailure;
+}
+
+}  // namespace tinderbox::cmd

@@ -1,0 +1,101 @@
+// The executor role: one process of one application, told by its command line where its driver is.
+#include <CLI/CLI.hpp>
+
+#include "cmd/process_conf.hpp"
+#include "cmd/roles.hpp"
+#include "conf/address.hpp"
+#include "core/executor/executor_service.hpp"
+#include "core/exit_codes.hpp"
+#include "net/elf.hpp"
+#include "net/environment.hpp"
+#include "net/log.hpp"
+#include "net/names.hpp"
+#include "net/signals.hpp"
+
+namespace tinderbox::cmd {
+namespace {
+
+struct Options {
+  std::string driver_url, id, hostname, bind_address, app_id, worker_url, resources_file, pod_name, elf;
+  int cores = 0, profile = 0;
+  ProcessConfOptions conf;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.add_option("--driver-url", o.driver_url, "spark://CoarseGrainedScheduler@HOST:PORT")->required();
+  app.add_option("--executor-id", o.id, "this executor's id")->required();
+  app.add_option("--hostname", o.hostname, "name or address under which others reach this host");
+  app.add_option("--bind-address", o.bind_address, "address to listen on (default: the host name)");
+  app.add_option("--cores", o.cores, "task slots")->required()->check(CLI::PositiveNumber);
+  app.add_option("--app-id", o.app_id, "the application's id")->required();
+  app.add_option("--worker-url", o.worker_url, "worker that started this executor");
+  app.add_option("--resourcesFile", o.resources_file, "resources given by the worker (not used yet)");
+  app.add_option("--resourceProfileId", o.profile, "resource profile");
+  app.add_option("--podName", o.pod_name, "name of this executor's pod");
+  app.add_option("--elf", o.elf, "application's ELF file, a path or URL, to run instead of this one");
+  declare_process_conf(app, o.conf);
+}
+
+/// SPARK_LOG_URL_STDERR=u → {stderr, u}.
+std::map<std::string, std::string> with_prefix(const std::string& prefix, bool lower) {
+  std::map<std::string, std::string> found;
+  for (const auto& [variable, value] : net::environment()) {
+    if (!variable.starts_with(prefix)) continue;
+    std::string name = variable.substr(prefix.size());
+    if (lower)
+      for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    found[name] = value;
+  }
+  return found;
+}
+
+core::ExecutorServiceOptions service_options(const Options& o) {
+  core::ExecutorServiceOptions s;
+  s.startup = process_conf(o.conf);
+  std::string host = o.driver_url.substr(o.driver_url.rfind('@') + 1);
+  auto address = conf::parse_host_port(host);
+  if (!address)
+    throw conf::Error("--driver-url is '" + o.driver_url +
+                      "'; give spark://CoarseGrainedScheduler@HOST:PORT");
+  core::ExecutorOptions& e = s.executor;
+  e.driver_address = conf::to_string(*address);
+  e.id = {o.id};
+  e.host = o.hostname.empty() ? advertised_host(s.startup) : o.hostname;
+  e.cores = o.cores;
+  e.profile = o.profile;
+  e.who = {net::user_name(), {o.app_id}, 0, ""};
+  e.build_id = net::own_build_id();
+  e.code_hash = net::own_code_hash();
+  e.pid = net::process_id();
+  e.log_urls = with_prefix("SPARK_LOG_URL_", true);
+  e.attributes = with_prefix("SPARK_EXECUTOR_ATTRIBUTE_", false);
+  e.seed = std::hash<std::string>{}(o.id + o.app_id);
+  s.bind_host = o.bind_address.empty() ? e.host : o.bind_address;
+  return s;
+}
+
+}  // namespace
+
+int executor(Args args) {
+  CLI::App app("tinderbox executor: runs tasks of one application; workers and pods start it", "executor");
+  Options o;
+  declare(app, o);
+  if (std::optional<int> code = parse(app, args)) return *code;
+  if (!o.elf.empty()) exec_other("executor", o.elf, args);
+  int code = core::kExitOk;
+  auto loop = net::make_poll_loop();
+  auto endpoint = net::make_socket_endpoint(*loop);
+  core::ExecutorService service(*loop, *endpoint, service_options(o), [&](int c, const std::string& why) {
+    code = c;
+    net::log(c == 0 ? net::Level::Info : net::Level::Error, "Executor", why);
+    loop->stop();
+  });
+  net::StopSignals signals(*loop, [&](int signal) {
+    service.request_stop(core::kExitSignalBase + signal, "received signal " + std::to_string(signal));
+  });
+  service.start();
+  loop->run();
+  return code;
+}
+
+}  // namespace tinderbox::cmd

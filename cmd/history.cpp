@@ -1,0 +1,15 @@
+// The history role: the binary knows its place; event logs are not written yet, so there is nothing to show.
+#include "cmd/roles.hpp"
+#include "core/exit_codes.hpp"
+#include "net/log.hpp"
+
+namespace tinderbox::cmd {
+
+int history(Args) {
+  net::write_error(
+      "Error: history was asked for, but this version writes no event logs; "
+      "a running application's state is on its master's page\n");
+  return core::kExitFailure;
+}
+
+}  // namespace tinderbox::cmd

@@ -1,0 +1,63 @@
+// The master role: a standalone cluster's manager on one loop.
+#include <CLI/CLI.hpp>
+
+#include "cmd/process_conf.hpp"
+#include "cmd/roles.hpp"
+#include "core/deploy/master_service.hpp"
+#include "core/deploy/service_parts.hpp"
+#include "core/exit_codes.hpp"
+#include "net/log.hpp"
+#include "net/signals.hpp"
+
+namespace tinderbox::cmd {
+namespace {
+
+struct Options {
+  std::string host, ip;
+  std::optional<int> port, web_ui_port;
+  ProcessConfOptions conf;
+};
+
+core::MasterServiceOptions service_options(const Options& o) {
+  core::MasterServiceOptions s;
+  s.conf = process_conf(o.conf, conf::Scope::kMaster);
+  std::string named = o.host.empty() ? o.ip : o.host;
+  s.host = !named.empty() ? named : s.conf.get(conf::kMasterHost).value_or(advertised_host(s.conf));
+  s.bind_host = s.host;
+  s.public_host = s.conf.get(conf::kPublicDns).value_or(s.host);
+  s.port = o.port.value_or(s.conf.get(conf::kMasterPort));
+  s.web_ui_port = core::web_ui_port(s.conf, conf::kMasterUiPort, o.web_ui_port);
+  return s;
+}
+
+}  // namespace
+
+int master(Args args) {
+  CLI::App cli("tinderbox master: gives workers' cores and memory to applications", "master");
+  cli.set_help_flag("--help", "this text");
+  Options o;
+  cli.add_option("-h,--host", o.host, "name or address to listen on and to announce");
+  cli.add_option("-i,--ip", o.ip, "the same; deprecated, use --host");
+  cli.add_option("-p,--port", o.port, "port to listen on, 0 for any (default: 7077)");
+  cli.add_option("--webui-port", o.web_ui_port, "port of the pages, 0 for any (default: 8080)");
+  declare_process_conf(cli, o.conf);
+  if (std::optional<int> code = parse(cli, args)) return *code;
+  if (!o.ip.empty()) net::write_error("Warning: --ip is deprecated, please use --host\n");
+  int code = core::kExitOk;
+  auto loop = net::make_poll_loop();
+  core::MasterService service(*loop, service_options(o), [&](int c, const std::string& why) {
+    net::log(c == 0 ? net::Level::Info : net::Level::Error, "Master", why);
+    code = c;
+    loop->stop();
+  });
+  net::StopSignals signals(*loop, [&](int n) {
+    net::log(net::Level::Info, "Master", "received signal " + std::to_string(n) + ", stopping");
+    code = core::kExitSignalBase + n;
+    loop->stop();
+  });
+  service.start();
+  loop->run();
+  return code;
+}
+
+}  // namespace tinderbox::cmd

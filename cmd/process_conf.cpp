@@ -1,0 +1,88 @@
+#include "cmd/process_conf.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "conf/environment.hpp"
+#include "conf/files.hpp"
+#include "core/exit_codes.hpp"
+#include "net/elf.hpp"
+#include "net/exec.hpp"
+#include "net/fetch.hpp"
+#include "net/log.hpp"
+#include "net/names.hpp"
+
+namespace tinderbox::cmd {
+
+void declare_process_conf(CLI::App& app, ProcessConfOptions& options,
+                          const std::string& conf_option) {
+  app.add_option("--properties-file", options.properties_file,
+                 "file of settings: spark-defaults.conf text, or TOML when it ends in .toml");
+  app.add_option(conf_option, options.settings, "one setting, KEY=VALUE; may be given again")
+      ->allow_extra_args(false);
+}
+
+namespace {
+
+void apply_log_level(const conf::Conf& conf) {
+  auto level = conf.get(conf::kLogLevel);
+  if (!level) return;
+  if (Result<std::string> set = net::set_log_level(*level); !set) throw conf::Error(set.error().message);
+}
+
+}  // namespace
+
+conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
+  conf::Layers layers;
+  conf::Environment environment = conf::environment_of(environ);
+  conf::add_environment(layers, environment, conf::Scope::kNode);
+  if (scope != conf::Scope::kNode) conf::add_environment(layers, environment, scope);
+  std::string path = options.properties_file;
+  bool named = !path.empty();
+  if (!named) path = conf::default_properties_path(environment);
+  if (!path.empty()) {
+    using Kind = conf::FileText::Kind;
+    conf::FileText file = conf::read_file(path);
+    if (file.kind == Kind::kRegular) layers.add_file(path, file.text);
+    else if (named && file.kind == Kind::kMissing)
+      throw conf::Error("Properties file " + path + " does not exist");
+    else if (named && file.kind == Kind::kUnreadable) throw conf::Error(file.error);
+    else if (named) throw conf::Error("Properties file " + path + " is not a normal file");
+  }
+  for (const std::string& setting : options.settings) layers.add_conf(setting);
+  for (const std::string& line : layers.warnings()) net::write_error("Warning: " + line + "\n");
+  conf::Conf conf = layers.build();
+  conf.check();
+  apply_log_level(conf);
+  return conf;
+}
+
+std::optional<int> parse(CLI::App& app, Args args) {
+  std::vector<std::string> words(args.rbegin(), args.rend());  // CLI11 wants them reversed
+  try {
+    app.parse(words);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    net::write_error(app.help());
+    return core::kExitOk;
+  } catch (const CLI::ParseError& e) {
+    net::write_error("Error: " + std::string(e.what()) + "\n" + app.help());
+    return core::kExitFailure;
+  }
+}
+
+void exec_other(const std::string& role, const std::string& elf, Args args) {
+  Result<std::string> path = net::fetch(elf, ".");
+  if (!path) throw conf::Error(path.error().message);
+  Result<net::ElfInfo> info = net::read_application(*path);
+  if (!info) throw conf::Error(info.error().message);
+  if (info->build_id == net::own_build_id()) return;
+  std::vector<std::string> argv = {"tinderbox", role};
+  argv.insert(argv.end(), args.begin(), args.end());
+  throw conf::Error(net::exec(*path, argv).message);
+}
+
+std::string advertised_host(const conf::Conf& conf) {
+  return conf.get(conf::kLocalIp).value_or(net::local_host_address());
+}
+
+}  // namespace tinderbox::cmd

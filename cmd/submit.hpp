@@ -1,0 +1,15 @@
+// What the submit role hands on to the conversation with a standalone master.
+#pragma once
+
+#include "conf/submit_options.hpp"
+
+namespace tinderbox::cmd {
+
+/// Cluster deploy mode: the master places the driver on a worker. Returns the exit code.
+/// Errors: conf::Error, one line.
+int submit_to_master(const conf::SubmitRequest& request);
+
+/// --kill and --status of `request.submission_id`. Returns the exit code. Errors: conf::Error.
+int submission_action(const conf::SubmitRequest& request);
+
+}  // namespace tinderbox::cmd

@@ -1,0 +1,160 @@
+// The catalogue's list, its look-up, and the reference page made from it.
+#include "conf/keys.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace tinderbox::conf {
+namespace {
+
+// clang-format off
+constexpr const KeySpec* kCatalogue[] = {
+    &kMaster.spec, &kDeployMode.spec, &kAppName.spec, &kAppId.spec, &kAppSubmitTime.spec,
+    &kAppStartTime.spec, &kJars.spec, &kFiles.spec, &kArchives.spec, &kFilesOverwrite.spec,
+    &kFilesFetchTimeout.spec, &kLogConf.spec, &kLogLevel.spec, &kRedactionRegex.spec,
+    &kSubmitWaitAppCompletion.spec, &kDynamicAllocationEnabled.spec, &kMasterHost.spec,
+    &kMasterPort.spec, &kMasterUiPort.spec, &kMasterUseAppNameAsAppId.spec,
+    &kDeploySpreadOutApps.spec, &kDeploySpreadOutDrivers.spec, &kDeployDefaultCores.spec,
+    &kDeployMaxDrivers.spec, &kDeployMaxExecutorRetries.spec, &kDeployRecoveryMode.spec,
+    &kDeployRecoveryDirectory.spec, &kDeployRecoveryTimeout.spec, &kDeployRetainedApplications.spec,
+    &kDeployRetainedDrivers.spec, &kDeployWorkerSelectionPolicy.spec, &kDeployAppIdPattern.spec,
+    &kDeployDriverIdPattern.spec, &kDeployAppNumberModulo.spec, &kDeadWorkerPersistence.spec,
+    &kWorkerTimeout.spec, &kWorkerHost.spec, &kWorkerPort.spec, &kWorkerCores.spec,
+    &kWorkerMemory.spec, &kWorkerDir.spec, &kWorkerUiPort.spec, &kWorkerIdPattern.spec,
+    &kWorkerCleanupEnabled.spec, &kWorkerCleanupInterval.spec, &kWorkerCleanupAppDataTtl.spec,
+    &kCleanupFilesAfterExecutorExit.spec, &kWorkerDriverTerminateTimeout.spec,
+    &kWorkerExecutorStateSyncMaxAttempts.spec, &kWorkerInitialRegistrationRetries.spec,
+    &kWorkerMaxRegistrationRetries.spec, &kWorkerPreferConfiguredMasterAddress.spec,
+    &kWorkerUiRetainedExecutors.spec, &kWorkerUiRetainedDrivers.spec, &kExecutorRemoveDelay.spec,
+    &kLocalIp.spec, &kPublicDns.spec, &kPortMaxRetries.spec, &kLocalDir.spec, &kDriverHost.spec,
+    &kDriverBindAddress.spec, &kDriverPort.spec, &kBlockManagerPort.spec,
+    &kDriverBlockManagerPort.spec, &kDriverCores.spec, &kDriverMemory.spec, &kDriverSupervise.spec,
+    &kDriverMaxResultSize.spec, &kExecutorId.spec, &kExecutorCores.spec, &kExecutorMemory.spec,
+    &kExecutorInstances.spec, &kCoresMax.spec, &kExecutorHeartbeatInterval.spec,
+    &kExecutorHeartbeatMaxFailures.spec, &kExecutorHeartbeatDropZero.spec, &kNetworkTimeout.spec,
+    &kNetworkTimeoutInterval.spec, &kExecutorTimeout.spec, &kRpcAskTimeout.spec,
+    &kRpcLookupTimeout.spec, &kRpcMessageMaxSize.spec, &kMaxRemoteBlockToMem.spec,
+    &kAuthenticate.spec, &kAuthenticateSecret.spec, &kDefaultParallelism.spec, &kTaskCpus.spec,
+    &kTaskMaxFailures.spec, &kTaskMaxDirectResultSize.spec, &kTaskLaunchAhead.spec,
+    &kSchedulerMode.spec, &kSchedulerAllocationFile.spec, &kSchedulerReviveInterval.spec,
+    &kMinRegisteredResourcesRatio.spec, &kMaxRegisteredResourcesWaitingTime.spec,
+    &kListenerQueueCapacity.spec, &kListenerExitTimeout.spec, &kLocalityWait.spec,
+    &kLocalityWaitProcess.spec, &kLocalityWaitNode.spec, &kLocalityWaitRack.spec,
+    &kLocalityLegacyReset.spec, &kStageMaxConsecutiveAttempts.spec, &kStageMaxAttempts.spec,
+    &kStageIgnoreDecommissionFetchFailure.spec, &kUnregisterOutputOnHost.spec, &kNoStageRetry.spec,
+    &kStarvationTimeout.spec, &kReducerMaxSizeInFlight.spec, &kReducerMaxReqsInFlight.spec,
+    &kReducerMaxBlocksPerAddress.spec, &kShuffleCompress.spec, &kShuffleSpillCompress.spec,
+    &kShuffleChecksum.spec, &kShuffleSync.spec, &kShuffleFileBuffer.spec,
+    &kShuffleMaxInMemoryOutput.spec, &kShuffleIoMaxRetries.spec, &kShuffleIoRetryWait.spec,
+    &kShuffleIoConnectionTimeout.spec, &kMapOutputMinSizeForBroadcast.spec,
+    &kMinPartitionsToHighlyCompress.spec, &kShuffleAccurateBlockThreshold.spec,
+    &kShuffleReadHostLocalDisk.spec, &kShuffleReduceLocality.spec,
+    &kShuffleBypassMergeThreshold.spec, &kCompressionCodec.spec, &kZstdLevel.spec,
+    &kMemoryFraction.spec, &kMemoryStorageFraction.spec, &kDiskStoreSubDirectories.spec,
+    &kBroadcastBlockSize.spec, &kBroadcastCompress.spec, &kBroadcastChecksum.spec,
+    &kRddCompress.spec, &kCheckpointCompress.spec, &kCheckpointDir.spec,
+    &kCleanerReferenceTracking.spec, &kCleanerCheckpoints.spec, &kRddLimitInitialPartitions.spec,
+    &kRddLimitScaleUpFactor.spec, &kFilesIgnoreMissing.spec, &kIgnoreEmptySplits.spec,
+    &kUiEnabled.spec, &kUiPort.spec, &kUiKillEnabled.spec, &kUiShowConsoleProgress.spec,
+    &kUiProgressInterval.spec, &kUiRetainedJobs.spec, &kUiRetainedStages.spec,
+    &kUiRetainedTasks.spec, &kUiRetainedDeadExecutors.spec, &kKubernetesImage.spec,
+    &kKubernetesDriverImage.spec, &kKubernetesUploadPath.spec,
+};
+// clang-format on
+
+std::string_view type_name(const KeySpec& key) {
+  switch (key.type) {
+    case Type::kBool:
+      return "bool";
+    case Type::kInt:
+      return "int";
+    case Type::kLong:
+      return "long";
+    case Type::kDouble:
+      return "double";
+    case Type::kString:
+      return "string";
+    case Type::kList:
+      return "list";
+    case Type::kSecret:
+      return "secret";
+    case Type::kSize:
+      return "size";
+    case Type::kTime:
+      return "time";
+  }
+  return "";
+}
+
+std::string_view unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kNone:
+      return "";
+    case Unit::kByte:
+      return " (bytes)";
+    case Unit::kKiB:
+      return " (KiB)";
+    case Unit::kMiB:
+      return " (MiB)";
+    case Unit::kMillisecond:
+      return " (ms)";
+    case Unit::kSecond:
+      return " (s)";
+    case Unit::kMinute:
+      return " (min)";
+  }
+  return "";
+}
+
+std::string default_shown(const KeySpec& key) {
+  if (key.default_text)
+    return key.default_text->empty() ? "(empty)" : std::string(*key.default_text);
+  if (key.fallback) return "value of " + std::string(key.fallback->name);
+  return "(none)";
+}
+
+/// A table cell: the page's own separator must not end it.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
+std::span<const KeySpec* const> catalogue() { return kCatalogue; }
+
+const KeySpec* find_key(std::string_view name) {
+  static const std::map<std::string_view, const KeySpec*> by_name = [] {
+    std::map<std::string_view, const KeySpec*> index;
+    for (const KeySpec* key : kCatalogue) {
+      index.emplace(key->name, key);
+      if (!key->old_name.empty()) index.emplace(key->old_name, key);
+    }
+    return index;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::string reference_page() {
+  std::string page =
+      "# Configuration\n\n"
+      "Where values come from, high to low: command-line options, `--conf`, properties file\n"
+      "(`spark-defaults.conf` text, or TOML when its name ends in `.toml`), environment, "
+      "defaults.\n"
+      "A size or time without a suffix is in the unit that stands beside its type.\n"
+      "Suffixes: sizes b k m g t p (powers of 1024), times us ms s m min h d; no fractions.\n"
+      "Other keys of Spark 4.3 are accepted and have no effect.\n\n"
+      "| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const KeySpec* key : kCatalogue) {
+    page += "| " + std::string(key->name) + " | " + std::string(type_name(*key));
+    page += std::string(unit_name(key->unit)) + " | " + cell(default_shown(*key)) + " | ";
+    page += cell(key->doc);
+    if (!key->old_name.empty()) page += " (older name: " + std::string(key->old_name) + ")";
+    page += " |\n";
+  }
+  return page;
+}
+
+}  // namespace tinderbox::conf

@@ -1,0 +1,396 @@
+// Every setting that has a meaning here, once: name, default, unit, one line of help.
+// The only place where a default is written. A new key is defined here and listed in keys.cpp
+// (conf_test fails when one of the two is forgotten). Spark's names keep Spark 4.3's defaults; keys
+// which only this system has start with `tinderbox.`.
+#pragma once
+#include <span>
+
+#include "conf/key.hpp"
+
+namespace tinderbox::conf {
+
+using Words = std::vector<std::string>;
+using Text = std::string;
+template <class T>
+using Opt = std::optional<T>;
+
+// Application and submission.
+inline constexpr Key<Text> kMaster{"spark.master", "local[*]", "where to run: see the master URLs"};
+inline constexpr Key<Text> kDeployMode{"spark.submit.deployMode", "client",
+                                       "client: the driver runs here; cluster: on a worker"};
+inline constexpr Key<Opt<Text>> kAppName{"spark.app.name", "name of the application"};
+inline constexpr Key<Opt<Text>> kAppId{"spark.app.id", "id given by the cluster manager"};
+inline constexpr Key<Opt<int64_t>> kAppSubmitTime{"spark.app.submitTime",
+                                                  "when submit ran, milliseconds since 1970"};
+inline constexpr Key<Opt<int64_t>> kAppStartTime{
+    "spark.app.startTime", "when the driver started, milliseconds since 1970"};
+inline constexpr Key<Words> kJars{"spark.jars", "",
+                                  "the application's file; other entries have no effect"};
+inline constexpr Key<Words> kFiles{"spark.files", "",
+                                   "files put into every executor's working directory"};
+inline constexpr Key<Words> kArchives{
+    "spark.archives", "",
+    "archives unpacked in every executor's working directory; `#name` names the folder"};
+inline constexpr Key<bool> kFilesOverwrite{"spark.files.overwrite", "false",
+                                           "an added file may replace one with other content"};
+inline constexpr Key<Duration> kFilesFetchTimeout{"spark.files.fetchTimeout", "60s", Unit::kSecond,
+                                                  "limit for fetching one file"};
+inline constexpr Key<bool> kLogConf{"spark.logConf", "false",
+                                    "log the effective configuration at start"};
+inline constexpr Key<Opt<Text>> kLogLevel{"spark.log.level",
+                                          "log level: trace, debug, info, warn, error, off"};
+inline constexpr Key<Text> kRedactionRegex{"spark.redaction.regex",
+                                           "(?i)secret|password|token|access[.]?key|credential",
+                                           "keys and values that match are never shown"};
+inline constexpr Key<bool> kSubmitWaitAppCompletion{
+    "spark.standalone.submit.waitAppCompletion", "false",
+    "a cluster-mode submit waits until the driver has ended"};
+inline constexpr Key<bool> kDynamicAllocationEnabled{
+    "spark.dynamicAllocation.enabled", "false",
+    "scale executors with load; here it only allows --num-executors 0"};
+
+// Master.
+inline constexpr Key<Opt<Text>> kMasterHost{
+    "tinderbox.master.host",
+    "address the master listens on and announces; unset: this host's name"};
+inline constexpr Key<int> kMasterPort{"tinderbox.master.port", "7077", "master's port; 0: any"};
+inline constexpr Key<int> kMasterUiPort{"spark.master.ui.port", "8080", "master's web port"};
+inline constexpr Key<bool> kMasterUseAppNameAsAppId{
+    "spark.master.useAppNameAsAppId.enabled", "false",
+    "the application id is its name in lower case without blanks"};
+inline constexpr Key<bool> kDeploySpreadOutApps =
+    Key<bool>{"spark.deploy.spreadOutApps", "true",
+              "spread an application's executors over workers"}
+        .formerly("spark.deploy.spreadOut");
+inline constexpr Key<bool> kDeploySpreadOutDrivers{
+    "spark.deploy.spreadOutDrivers", "true",
+    "spread drivers over workers; false: the first worker by id that fits"};
+inline constexpr Key<int> kDeployDefaultCores{"spark.deploy.defaultCores", "2147483647",
+                                              "spark.cores.max of applications which set none"};
+inline constexpr Key<int> kDeployMaxDrivers{"spark.deploy.maxDrivers", "2147483647",
+                                            "most drivers that run at once"};
+inline constexpr Key<int> kDeployMaxExecutorRetries{
+    "spark.deploy.maxExecutorRetries", "10",
+    "executor failures in a row before the application fails; below 0: never"};
+inline constexpr Key<Text> kDeployRecoveryMode{"spark.deploy.recoveryMode", "NONE",
+                                               "NONE or FILESYSTEM"};
+inline constexpr Key<Text> kDeployRecoveryDirectory{
+    "spark.deploy.recoveryDirectory", "", "where FILESYSTEM recovery keeps the master's state"};
+inline constexpr Key<Opt<Duration>> kDeployRecoveryTimeout{
+    "spark.deploy.recoveryTimeout", Unit::kSecond,
+    "how long a recovering master waits; unset: spark.worker.timeout"};
+inline constexpr Key<int> kDeployRetainedApplications{"spark.deploy.retainedApplications", "200",
+                                                      "finished applications the master remembers"};
+inline constexpr Key<int> kDeployRetainedDrivers{"spark.deploy.retainedDrivers", "200",
+                                                 "finished drivers the master remembers"};
+inline constexpr Key<Text> kDeployWorkerSelectionPolicy{
+    "spark.deploy.workerSelectionPolicy", "CORES_FREE_DESC",
+    "order of workers: {CORES,MEMORY}_FREE_{ASC,DESC} or WORKER_ID"};
+inline constexpr Key<Text> kDeployAppIdPattern{"spark.deploy.appIdPattern", "app-%s-%04d",
+                                               "application ids: time, then number"};
+inline constexpr Key<Text> kDeployDriverIdPattern{"spark.deploy.driverIdPattern", "driver-%s-%04d",
+                                                  "driver ids: time, then number"};
+inline constexpr Key<Opt<int>> kDeployAppNumberModulo{
+    "spark.deploy.appNumberModulo",
+    "the number in application ids wraps at this value (at least 1000)"};
+inline constexpr Key<int> kDeadWorkerPersistence{"spark.dead.worker.persistence", "15",
+                                                 "timeouts that a dead worker stays listed"};
+inline constexpr Key<Duration> kWorkerTimeout{"spark.worker.timeout", "60", Unit::kSecond,
+                                              "silence after which the master drops a worker"};
+
+// Worker.
+inline constexpr Key<Opt<Text>> kWorkerHost{
+    "tinderbox.worker.host",
+    "address the worker listens on and announces; unset: this host's name"};
+inline constexpr Key<int> kWorkerPort{"tinderbox.worker.port", "0", "worker's port; 0: any"};
+inline constexpr Key<Opt<int>> kWorkerCores{"tinderbox.worker.cores",
+                                            "cores the worker offers; unset: all"};
+inline constexpr Key<Opt<int64_t>> kWorkerMemory{
+    "tinderbox.worker.memory", Unit::kByte,
+    "memory the worker offers; unset: all but 1 GiB, at least 1 GiB"};
+inline constexpr Key<Text> kWorkerDir{
+    "tinderbox.worker.dir", "work", "folder for the working directories of executors and drivers"};
+inline constexpr Key<int> kWorkerUiPort{"spark.worker.ui.port", "8081", "worker's web port"};
+inline constexpr Key<Text> kWorkerIdPattern{"spark.worker.idPattern", "worker-%s-%s-%d",
+                                            "worker ids: time, host, port"};
+inline constexpr Key<bool> kWorkerCleanupEnabled{
+    "spark.worker.cleanup.enabled", "true",
+    "remove the directories of applications that have ended"};
+inline constexpr Key<Duration> kWorkerCleanupInterval{"spark.worker.cleanup.interval", "1800",
+                                                      Unit::kSecond, "time between two clean-ups"};
+inline constexpr Key<Duration> kWorkerCleanupAppDataTtl{
+    "spark.worker.cleanup.appDataTtl", "604800", Unit::kSecond,
+    "age at which an ended application's directory goes"};
+inline constexpr Key<bool> kCleanupFilesAfterExecutorExit{
+    "spark.storage.cleanupFilesAfterExecutorExit", "true",
+    "remove a dead executor's files, shuffle files excepted"};
+inline constexpr Key<Duration> kWorkerDriverTerminateTimeout{
+    "spark.worker.driverTerminateTimeout", "10s", Unit::kMillisecond,
+    "time between asking a driver to end and killing it"};
+inline constexpr Key<int> kWorkerExecutorStateSyncMaxAttempts{
+    "spark.worker.executorStateSync.maxAttempts", "5",
+    "tries to report an executor's state before the worker ends"};
+inline constexpr Key<int> kWorkerInitialRegistrationRetries{
+    "spark.worker.initialRegistrationRetries", "6", "first tries to register, close together"};
+inline constexpr Key<int> kWorkerMaxRegistrationRetries{
+    "spark.worker.maxRegistrationRetries", "16", "all tries to register before the worker ends"};
+inline constexpr Key<bool> kWorkerPreferConfiguredMasterAddress{
+    "spark.worker.preferConfiguredMasterAddress", "false",
+    "reconnect to the address in the worker's own configuration"};
+inline constexpr Key<int> kWorkerUiRetainedExecutors{"spark.worker.ui.retainedExecutors", "1000",
+                                                     "finished executors the worker remembers"};
+inline constexpr Key<int> kWorkerUiRetainedDrivers{"spark.worker.ui.retainedDrivers", "1000",
+                                                   "finished drivers the worker remembers"};
+inline constexpr Key<Duration> kExecutorRemoveDelay{
+    "spark.standalone.executorRemoveDelayOnDisconnection", "5s", Unit::kMillisecond,
+    "time the driver waits for a lost executor's exit code"};
+
+// Addresses of every role.
+inline constexpr Key<Opt<Text>> kLocalIp{
+    "tinderbox.local.ip",
+    "address this machine's processes bind and announce; unset: found by the host's name"};
+inline constexpr Key<Opt<Text>> kPublicDns{
+    "tinderbox.public.dns", "host name shown in URLs for people; unset: the announced address"};
+inline constexpr Key<int> kPortMaxRetries{"spark.port.maxRetries", "16",
+                                          "next ports tried when one is in use"};
+inline constexpr Key<Words> kLocalDir{"spark.local.dir", "/tmp",
+                                      "scratch folders for shuffle and spilled data"};
+
+// Driver.
+inline constexpr Key<Opt<Text>> kDriverHost{
+    "spark.driver.host", "address at which executors reach the driver; unset: this host"};
+inline constexpr Key<Opt<Text>> kDriverBindAddress{"spark.driver.bindAddress", kDriverHost,
+                                                   "address the driver listens on"};
+inline constexpr Key<int> kDriverPort{"spark.driver.port", "0", "driver's control port; 0: any"};
+inline constexpr Key<int> kBlockManagerPort{"spark.blockManager.port", "0",
+                                            "port that serves blocks; 0: any"};
+inline constexpr Key<int> kDriverBlockManagerPort{
+    "spark.driver.blockManager.port", kBlockManagerPort, "port at which the driver serves blocks"};
+inline constexpr Key<int> kDriverCores{"spark.driver.cores", "1",
+                                       "cores of the driver in cluster mode"};
+inline constexpr Key<int64_t> kDriverMemory{"spark.driver.memory", "1g", Unit::kMiB,
+                                            "memory of the driver"};
+inline constexpr Key<bool> kDriverSupervise{
+    "spark.driver.supervise", "false",
+    "cluster mode: restart the driver when it ends with an error"};
+inline constexpr Key<int64_t> kDriverMaxResultSize{
+    "spark.driver.maxResultSize", "1g", Unit::kByte,
+    "most bytes of results of one stage; 0: no limit"};
+
+// Executors.
+inline constexpr Key<Opt<Text>> kExecutorId{"spark.executor.id", "an executor's own id"};
+inline constexpr Key<Opt<int>> kExecutorCores{
+    "spark.executor.cores", "cores of one executor; unset: all of its worker's, 1 in local mode"};
+inline constexpr Key<int64_t> kExecutorMemory{"spark.executor.memory", "1g", Unit::kMiB,
+                                              "memory of one executor"};
+inline constexpr Key<Opt<int>> kExecutorInstances{
+    "spark.executor.instances", "executors to start; standalone masters count by cores instead"};
+inline constexpr Key<Opt<int>> kCoresMax{
+    "spark.cores.max",
+    "most cores of the application; unset: spark.deploy.defaultCores of the master"};
+inline constexpr Key<Duration> kExecutorHeartbeatInterval{"spark.executor.heartbeatInterval", "10s",
+                                                          Unit::kMillisecond,
+                                                          "time between an executor's heartbeats"};
+inline constexpr Key<int> kExecutorHeartbeatMaxFailures{
+    "spark.executor.heartbeat.maxFailures", "60",
+    "failed heartbeats in a row before the executor ends with code 56"};
+inline constexpr Key<bool> kExecutorHeartbeatDropZero{
+    "spark.executor.heartbeat.dropZeroAccumulatorUpdates", "true",
+    "leave values of zero out of heartbeats"};
+
+// Network.
+inline constexpr Key<Duration> kNetworkTimeout{"spark.network.timeout", "120s", Unit::kSecond,
+                                               "default of every network wait"};
+inline constexpr Key<Duration> kNetworkTimeoutInterval{
+    "spark.network.timeoutInterval", "60s", Unit::kMillisecond,
+    "how often the driver looks for silent executors"};
+inline constexpr Key<Duration> kExecutorTimeout =
+    Key<Duration>{"spark.storage.blockManagerHeartbeatTimeoutMs", kNetworkTimeout,
+                  "silence after which an executor is lost"}
+        .formerly("spark.storage.blockManagerSlaveTimeoutMs");
+inline constexpr Key<Duration> kRpcAskTimeout{"spark.rpc.askTimeout", kNetworkTimeout,
+                                              "limit of a request to another process"};
+inline constexpr Key<Duration> kRpcLookupTimeout{"spark.rpc.lookupTimeout", kNetworkTimeout,
+                                                 "limit of finding another process"};
+inline constexpr Key<int64_t> kRpcMessageMaxSize{"spark.rpc.message.maxSize", "128", Unit::kMiB,
+                                                 "largest control message"};
+inline constexpr Key<int64_t> kMaxRemoteBlockToMem{
+    "spark.network.maxRemoteBlockSizeFetchToMem", "200m", Unit::kByte,
+    "larger remote blocks go to disk while they are fetched"};
+inline constexpr Key<bool> kAuthenticate{"spark.authenticate", "false",
+                                         "require the shared secret on every connection"};
+inline constexpr Key<Opt<Secret>> kAuthenticateSecret{"spark.authenticate.secret",
+                                                      "the shared secret"};
+
+// Tasks and scheduling.
+inline constexpr Key<Opt<int>> kDefaultParallelism{
+    "spark.default.parallelism", "partitions when none are asked for; unset: by cores and inputs"};
+inline constexpr Key<int> kTaskCpus{"spark.task.cpus", "1", "cores of one task"};
+inline constexpr Key<int> kTaskMaxFailures{"spark.task.maxFailures", "4",
+                                           "failures of one task before its job fails"};
+inline constexpr Key<int64_t> kTaskMaxDirectResultSize{"spark.task.maxDirectResultSize", "1048576b",
+                                                       Unit::kByte,
+                                                       "larger results are fetched as blocks"};
+inline constexpr Key<int> kTaskLaunchAhead{
+    "tinderbox.task.launchAhead", "32", "tasks sent to an executor beyond its free cores; 0: none"};
+inline constexpr Key<Text> kSchedulerMode{"spark.scheduler.mode", "FIFO",
+                                          "order of jobs: FIFO or FAIR"};
+inline constexpr Key<Opt<Text>> kSchedulerAllocationFile{"spark.scheduler.allocation.file",
+                                                         "file that describes the FAIR pools"};
+inline constexpr Key<Duration> kSchedulerReviveInterval{"spark.scheduler.revive.interval", "1s",
+                                                        Unit::kMillisecond,
+                                                        "how often free cores are offered again"};
+inline constexpr Key<double> kMinRegisteredResourcesRatio{
+    "spark.scheduler.minRegisteredResourcesRatio", "0.0",
+    "share of the cores asked for which must be there before the first task"};
+inline constexpr Key<Duration> kMaxRegisteredResourcesWaitingTime{
+    "spark.scheduler.maxRegisteredResourcesWaitingTime", "30s", Unit::kMillisecond,
+    "longest wait for that share"};
+inline constexpr Key<int> kListenerQueueCapacity{
+    "spark.scheduler.listenerbus.eventqueue.capacity", "10000",
+    "events a listener queue holds before it drops some"};
+inline constexpr Key<Duration> kListenerExitTimeout{
+    "spark.scheduler.listenerbus.exitTimeout", "0ms", Unit::kMillisecond,
+    "longest wait for listeners at the end; 0: no limit"};
+inline constexpr Key<Duration> kLocalityWait{
+    "spark.locality.wait", "3s", Unit::kMillisecond,
+    "wait for a better place before a task takes the next locality level"};
+inline constexpr Key<Duration> kLocalityWaitProcess{"spark.locality.wait.process", kLocalityWait,
+                                                    "the wait at PROCESS_LOCAL"};
+inline constexpr Key<Duration> kLocalityWaitNode{"spark.locality.wait.node", kLocalityWait,
+                                                 "the wait at NODE_LOCAL"};
+inline constexpr Key<Duration> kLocalityWaitRack{"spark.locality.wait.rack", kLocalityWait,
+                                                 "the wait at RACK_LOCAL"};
+inline constexpr Key<bool> kLocalityLegacyReset{"spark.locality.wait.legacyResetOnTaskLaunch",
+                                                "false", "every launch restarts the wait"};
+inline constexpr Key<int> kStageMaxConsecutiveAttempts{
+    "spark.stage.maxConsecutiveAttempts", "4",
+    "failed attempts of a stage in a row before its job fails"};
+inline constexpr Key<int> kStageMaxAttempts{"spark.stage.maxAttempts", "2147483647",
+                                            "attempts of a stage in all before its job fails"};
+inline constexpr Key<bool> kStageIgnoreDecommissionFetchFailure{
+    "spark.stage.ignoreDecommissionFetchFailure", "true",
+    "do not count fetch failures from decommissioned executors"};
+inline constexpr Key<bool> kUnregisterOutputOnHost{
+    "spark.files.fetchFailure.unRegisterOutputOnHost", "false",
+    "a fetch failure drops every map output of that host"};
+inline constexpr Key<bool> kNoStageRetry{"spark.test.noStageRetry", "false",
+                                         "a fetch failure fails the job at once"};
+inline constexpr Key<Duration> kStarvationTimeout{"spark.starvation.timeout", "15s",
+                                                  Unit::kMillisecond,
+                                                  "how often a job without resources is reported"};
+
+// Shuffle.
+inline constexpr Key<int64_t> kReducerMaxSizeInFlight{"spark.reducer.maxSizeInFlight", "48m",
+                                                      Unit::kMiB,
+                                                      "bytes that one reduce task fetches at once"};
+inline constexpr Key<int> kReducerMaxReqsInFlight{"spark.reducer.maxReqsInFlight", "2147483647",
+                                                  "requests that one reduce task has open"};
+inline constexpr Key<int> kReducerMaxBlocksPerAddress{
+    "spark.reducer.maxBlocksInFlightPerAddress", "2147483647", "blocks asked of one host at once"};
+inline constexpr Key<bool> kShuffleCompress{"spark.shuffle.compress", "true",
+                                            "compress map outputs"};
+inline constexpr Key<bool> kShuffleSpillCompress{"spark.shuffle.spill.compress", "true",
+                                                 "compress spilled data"};
+inline constexpr Key<bool> kShuffleChecksum{"spark.shuffle.checksum.enabled", "true",
+                                            "check every block of a map output"};
+inline constexpr Key<bool> kShuffleSync{"spark.shuffle.sync", "false",
+                                        "force map outputs to disk before they count"};
+inline constexpr Key<int64_t> kShuffleFileBuffer{"spark.shuffle.file.buffer", "32k", Unit::kKiB,
+                                                 "buffer of one output file"};
+inline constexpr Key<int64_t> kShuffleMaxInMemoryOutput{
+    "tinderbox.shuffle.maxInMemoryOutput", "64k", Unit::kByte,
+    "map outputs up to this size stay in memory; 0: none"};
+inline constexpr Key<int> kShuffleIoMaxRetries{"spark.shuffle.io.maxRetries", "3",
+                                               "tries to fetch a block again"};
+inline constexpr Key<Duration> kShuffleIoRetryWait{"spark.shuffle.io.retryWait", "5s",
+                                                   Unit::kSecond, "wait between them"};
+inline constexpr Key<Duration> kShuffleIoConnectionTimeout{
+    "spark.shuffle.io.connectionTimeout", kNetworkTimeout,
+    "silence after which a peer with open requests is lost"};
+inline constexpr Key<int64_t> kMapOutputMinSizeForBroadcast{
+    "spark.shuffle.mapOutput.minSizeForBroadcast", "512k", Unit::kByte,
+    "larger tables of map outputs are sent by broadcast"};
+inline constexpr Key<int> kMinPartitionsToHighlyCompress{
+    "spark.shuffle.minNumPartitionsToHighlyCompress", "2000",
+    "above as many reducers, small sizes are kept as an average"};
+inline constexpr Key<int64_t> kShuffleAccurateBlockThreshold{"spark.shuffle.accurateBlockThreshold",
+                                                             "104857600b", Unit::kByte,
+                                                             "sizes above are kept exactly"};
+inline constexpr Key<bool> kShuffleReadHostLocalDisk{
+    "spark.shuffle.readHostLocalDisk", "true",
+    "read outputs of this host's executors from their files"};
+inline constexpr Key<bool> kShuffleReduceLocality{
+    "spark.shuffle.reduceLocality.enabled", "true",
+    "prefer hosts that hold a fifth of a reducer's input"};
+inline constexpr Key<int> kShuffleBypassMergeThreshold{
+    "spark.shuffle.sort.bypassMergeThreshold", "200",
+    "up to as many reducers, outputs are not sorted"};
+inline constexpr Key<Text> kCompressionCodec{"spark.io.compression.codec", "lz4", "lz4 or zstd"};
+inline constexpr Key<int> kZstdLevel{"spark.io.compression.zstd.level", "1", "zstd's level"};
+
+// Storage, broadcast, files.
+inline constexpr Key<double> kMemoryFraction{
+    "spark.memory.fraction", "0.6", "share of an executor's memory for blocks and shuffles"};
+inline constexpr Key<double> kMemoryStorageFraction{"spark.memory.storageFraction", "0.5",
+                                                    "share of that which blocks keep"};
+inline constexpr Key<int> kDiskStoreSubDirectories{"spark.diskStore.subDirectories", "64",
+                                                   "sub-folders of each scratch folder"};
+inline constexpr Key<int64_t> kBroadcastBlockSize{"spark.broadcast.blockSize", "4m", Unit::kKiB,
+                                                  "piece of a broadcast"};
+inline constexpr Key<bool> kBroadcastCompress{"spark.broadcast.compress", "true",
+                                              "compress broadcasts"};
+inline constexpr Key<bool> kBroadcastChecksum{"spark.broadcast.checksum", "true",
+                                              "check every piece of a broadcast"};
+inline constexpr Key<bool> kRddCompress{"spark.rdd.compress", "true",
+                                        "compress cached partitions on disk"};
+inline constexpr Key<bool> kCheckpointCompress{"spark.checkpoint.compress", "true",
+                                               "compress checkpoints"};
+inline constexpr Key<Opt<Text>> kCheckpointDir{"spark.checkpoint.dir", "folder of checkpoints"};
+inline constexpr Key<bool> kCleanerReferenceTracking{
+    "spark.cleaner.referenceTracking", "true",
+    "free shuffles, broadcasts and cached data that nothing refers to"};
+inline constexpr Key<bool> kCleanerCheckpoints{"spark.cleaner.referenceTracking.cleanCheckpoints",
+                                               "false", "remove such data's checkpoints too"};
+inline constexpr Key<int> kRddLimitInitialPartitions{"spark.rdd.limit.initialNumPartitions", "1",
+                                                     "partitions that take() reads first"};
+inline constexpr Key<int> kRddLimitScaleUpFactor{"spark.rdd.limit.scaleUpFactor", "4",
+                                                 "growth of its next tries"};
+inline constexpr Key<bool> kFilesIgnoreMissing{"spark.files.ignoreMissingFiles", "false",
+                                               "skip input files that have gone"};
+inline constexpr Key<bool> kIgnoreEmptySplits{"spark.hadoopRDD.ignoreEmptySplits", "true",
+                                              "no partition for an empty file"};
+
+// Pages and progress.
+inline constexpr Key<bool> kUiEnabled{"spark.ui.enabled", "true", "serve the driver's pages"};
+inline constexpr Key<int> kUiPort{"spark.ui.port", "4040", "port of the driver's pages"};
+inline constexpr Key<bool> kUiKillEnabled{"spark.ui.killEnabled", "true",
+                                          "pages may kill applications, drivers, jobs and stages"};
+inline constexpr Key<Opt<bool>> kUiShowConsoleProgress{
+    "spark.ui.showConsoleProgress", "progress bar on stderr; unset: when stderr is a terminal"};
+inline constexpr Key<Duration> kUiProgressInterval{"spark.ui.consoleProgress.update.interval",
+                                                   "200ms", Unit::kMillisecond,
+                                                   "how often the bar is drawn"};
+inline constexpr Key<int> kUiRetainedJobs{"spark.ui.retainedJobs", "1000", "jobs remembered"};
+inline constexpr Key<int> kUiRetainedStages{"spark.ui.retainedStages", "1000", "stages remembered"};
+inline constexpr Key<int> kUiRetainedTasks{"spark.ui.retainedTasks", "100000",
+                                           "tasks of a stage remembered"};
+inline constexpr Key<int> kUiRetainedDeadExecutors{"spark.ui.retainedDeadExecutors", "100",
+                                                   "dead executors remembered"};
+
+// Kubernetes: submit checks them as Spark does.
+inline constexpr Key<Opt<Text>> kKubernetesImage{"spark.kubernetes.container.image",
+                                                 "container image"};
+inline constexpr Key<Opt<Text>> kKubernetesDriverImage{
+    "spark.kubernetes.driver.container.image", kKubernetesImage, "container image of the driver"};
+inline constexpr Key<Opt<Text>> kKubernetesUploadPath{
+    "spark.kubernetes.file.upload.path", "where submit puts local files for the driver"};
+
+/// Every key above, in that order.
+std::span<const KeySpec* const> catalogue();
+/// The key of this name or older name; null when it is not one of the catalogue.
+const KeySpec* find_key(std::string_view name);
+/// The configuration page: a markdown table of the whole catalogue.
+std::string reference_page();
+
+}  // namespace tinderbox::conf

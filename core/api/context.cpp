@@ -1,0 +1,289 @@
+#include "core/api/context.hpp"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "conf/conf.hpp"
+#include "core/plan/task.hpp"
+#include "net/files.hpp"
+#include "net/mutex.hpp"
+
+namespace tinderbox {
+namespace {
+
+using Properties = std::map<std::string, std::string>;
+
+constexpr char kJobGroup[] = "spark.jobGroup.id";
+constexpr char kJobDescription[] = "spark.job.description";
+constexpr char kInterrupt[] = "spark.job.interruptOnCancel";
+constexpr char kTags[] = "spark.job.tags";
+constexpr char kAllAncestors[] = "spark.checkpoint.checkpointAllMarkedAncestors";
+
+std::string short_site(const char* operation, const Site& site) {
+  std::string_view file = site.file_name();
+  file = file.substr(file.rfind('/') + 1);
+  return std::string(operation) + " at " + std::string(file) + ":" + std::to_string(site.line());
+}
+
+const core::NodePtr& parent_of(const core::Dependency& dependency) {
+  if (const auto* narrow = std::get_if<core::NarrowDependency>(&dependency)) return narrow->parent;
+  return std::get<core::ShufflePtr>(dependency)->parent;
+}
+
+/// What one dependency lets the child promise about the order of its records.
+core::Determinism through(const core::Node& child, const core::Dependency& dependency) {
+  const core::Determinism parent = parent_of(dependency)->determinism;
+  const auto* shuffle = std::get_if<core::ShufflePtr>(&dependency);
+  if (!shuffle) return parent;
+  const auto& partitioner = (*shuffle)->parent->partitioner;
+  if (partitioner && child.partitioner && *partitioner == *child.partitioner) return parent;
+  if (parent == core::Determinism::Indeterminate) return parent;
+  const bool fixed = (*shuffle)->key_ordering && (*shuffle)->aggregator;
+  return fixed ? core::Determinism::Determinate : core::Determinism::Unordered;
+}
+
+std::vector<std::string> split_tags(const std::string& text) {
+  std::vector<std::string> tags;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    if (end > start) tags.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return tags;
+}
+
+}  // namespace
+
+struct Context::State {
+  explicit State(core::Runtime& r) : runtime(&r) {}
+
+  struct Mark {
+    std::weak_ptr<const core::Node> node;
+    WriteCheckpoint write;
+  };
+  mutable net::Mutex mutex;
+  core::Runtime* runtime GUARDED_BY(mutex);  // null: the context is gone
+  std::map<std::thread::id, Properties> properties GUARDED_BY(mutex);
+  std::string checkpoint_dir GUARDED_BY(mutex);
+  std::map<RddId, Mark> marked GUARDED_BY(mutex);
+  std::set<RddId> checkpointed GUARDED_BY(mutex);
+};
+
+void require_positive(int32_t n, const char* message) {
+  if (n <= 0) throw std::invalid_argument(message);
+}
+
+Context::Context(core::Runtime& runtime) : runtime_(runtime), state_(std::make_shared<State>(runtime)) {}
+
+Context::~Context() {
+  net::Lock lock(state_->mutex);
+  state_->runtime = nullptr;
+}
+
+int32_t Context::default_parallelism() const { return runtime_.default_parallelism(); }
+int32_t Context::default_min_partitions() const { return std::min(default_parallelism(), 2); }
+
+// ---- local properties ----
+
+void Context::set_local_property(const std::string& key, std::optional<std::string> value) {
+  net::Lock lock(state_->mutex);
+  Properties& mine = state_->properties[std::this_thread::get_id()];
+  if (value) mine[key] = std::move(*value);
+  else mine.erase(key);
+}
+
+std::optional<std::string> Context::local_property(const std::string& key) const {
+  net::Lock lock(state_->mutex);
+  const auto mine = state_->properties.find(std::this_thread::get_id());
+  if (mine == state_->properties.end()) return std::nullopt;
+  const auto found = mine->second.find(key);
+  return found == mine->second.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Context::set_job_group(const std::string& id, const std::string& description, bool interrupt_on_cancel) {
+  set_local_property(kJobGroup, id);
+  set_local_property(kJobDescription, description);
+  set_local_property(kInterrupt, interrupt_on_cancel ? "true" : "false");
+}
+
+void Context::clear_job_group() {
+  for (const char* key : {kJobGroup, kJobDescription, kInterrupt}) set_local_property(key, std::nullopt);
+}
+
+void Context::set_job_description(const std::string& description) {
+  set_local_property(kJobDescription, description);
+}
+
+std::vector<std::string> Context::job_tags() const { return split_tags(local_property(kTags).value_or("")); }
+
+void Context::add_job_tag(const std::string& tag) {
+  if (tag.empty() || tag.find(',') != std::string::npos) {
+    throw std::invalid_argument("a job tag must not be empty or contain a comma, but was '" + tag + "'");
+  }
+  auto tags = job_tags();
+  if (std::find(tags.begin(), tags.end(), tag) != tags.end()) return;
+  const std::string old = local_property(kTags).value_or("");
+  set_local_property(kTags, old.empty() ? tag : old + "," + tag);
+}
+
+void Context::remove_job_tag(const std::string& tag) {
+  std::string left;
+  for (const auto& t : job_tags()) {
+    if (t != tag) left += (left.empty() ? "" : ",") + t;
+  }
+  set_local_property(kTags, left.empty() ? std::nullopt : std::optional(left));
+}
+
+void Context::clear_job_tags() { set_local_property(kTags, std::nullopt); }
+void Context::cancel_job_group(const std::string& group) { runtime_.cancel_job_group(group); }
+void Context::cancel_all_jobs() { runtime_.cancel_all_jobs(); }
+
+// ---- lineage ----
+
+void Context::adopt(core::Node& node, const Making& making, std::vector<core::Dependency> dependencies) {
+  if (core::TaskContext::current()) {
+    throw std::logic_error(
+        "RDD transformations and actions are NOT invoked by the driver, but inside of other transformations; "
+        "collect what is needed first and pass it by capture() or broadcast(). For more information, see SPARK-5063.");
+  }
+  node.id = {next_rdd_++};
+  node.name = making.name;
+  node.call_site = short_site(making.operation, making.site);
+  node.dependencies = std::move(dependencies);
+  if (node.num_partitions == 0 && !node.dependencies.empty()) {
+    node.num_partitions = parent_of(node.dependencies[0])->num_partitions;
+  }
+  for (const auto& d : node.dependencies) node.determinism = std::max(node.determinism, through(node, d));
+}
+
+std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr parent) {
+  auto forget = [state = state_](core::ShuffleDependency* shuffle) {
+    const ShuffleId id = shuffle->id;
+    delete shuffle;
+    net::Lock lock(state->mutex);
+    if (state->runtime) state->runtime->forget_shuffle(id);
+  };
+  std::shared_ptr<core::ShuffleDependency> shuffle(std::make_unique<core::ShuffleDependency>().release(), forget);
+  shuffle->id = {next_shuffle_++};
+  shuffle->parent = std::move(parent);
+  return shuffle;
+}
+
+void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Action action,
+                      const core::Runtime::OnResult& on_result) {
+  if (core::TaskContext::current()) {
+    throw std::logic_error(
+        "RDD transformations and actions are NOT invoked by the driver, but inside of other transformations; "
+        "see SPARK-5063.");
+  }
+  for (const int32_t p : partitions) {
+    if (p < 0 || p >= root->num_partitions) {
+      throw std::invalid_argument("Attempting to access a non-existent partition: " + std::to_string(p) +
+                                  ". Total number of partitions: " + std::to_string(root->num_partitions));
+    }
+  }
+  core::JobRequest job;
+  job.root = root;
+  job.partitions = std::move(partitions);
+  job.action = action.code;
+  job.action_captured = std::move(action.captured);
+  job.call_site = short_site(action.operation, action.site);
+  {
+    net::Lock lock(state_->mutex);
+    const auto mine = state_->properties.find(std::this_thread::get_id());
+    if (mine != state_->properties.end()) job.properties = mine->second;
+  }
+  if (!job.partitions.empty()) runtime_.run_job(std::move(job), on_result);
+  write_checkpoints(*root);
+}
+
+void Context::persist(const core::NodePtr& node, const core::StorageLevel& level) {
+  const uint8_t wanted = core::pack_level(level), now = node->storage_bits;
+  if (now != 0 && now != wanted) {
+    throw std::logic_error("Cannot change storage level of an RDD after it was already assigned a level");
+  }
+  node->storage_bits = wanted;
+}
+
+void Context::unpersist(const core::NodePtr& node) {
+  node->storage_bits = 0;
+  runtime_.unpersist(node->id);
+}
+
+// ---- checkpoints ----
+
+void Context::set_checkpoint_dir(const std::string& directory) {
+  std::string path = directory;
+  if (path.starts_with("file:")) path = path.substr(5);
+  while (path.starts_with("//")) path.erase(0, 1);
+  // One folder an application and context: two of them may share `directory`.
+  path += "/" + runtime_.conf().get(conf::kAppId).value_or("local") + "-" + std::to_string(next_rdd_.load());
+  auto made = runtime_.files().make_directories(path);
+  if (!made) throw std::runtime_error("Cannot use checkpoint directory " + directory + ": " + made.error().message);
+  net::Lock lock(state_->mutex);
+  state_->checkpoint_dir = path;
+}
+
+void Context::mark_checkpoint(const core::NodePtr& node, WriteCheckpoint write) {
+  net::Lock lock(state_->mutex);
+  if (state_->checkpoint_dir.empty()) {
+    throw std::logic_error("Checkpoint directory has not been set in the SparkContext");
+  }
+  if (!state_->checkpointed.contains(node->id)) state_->marked[node->id] = {node, std::move(write)};
+}
+
+bool Context::is_checkpointed(const core::Node& node) const {
+  net::Lock lock(state_->mutex);
+  return state_->checkpointed.contains(node.id);
+}
+
+// Ancestors first, so that with the property set a marked child is computed from its marked parents' files.
+void Context::write_checkpoints(const core::Node& root) {
+  std::vector<RddId> found;
+  {
+    net::Lock lock(state_->mutex);
+    if (state_->marked.empty()) return;
+  }
+  const bool all = local_property(kAllAncestors) == "true";
+  std::set<const core::Node*> seen{&root};
+  std::vector<const core::Node*> todo{&root};
+  while (!todo.empty()) {
+    const core::Node* node = todo.back();
+    todo.pop_back();
+    {
+      net::Lock lock(state_->mutex);
+      if (state_->checkpointed.contains(node->id)) continue;
+      if (state_->marked.contains(node->id)) {
+        found.push_back(node->id);
+        if (!all) continue;
+      }
+    }
+    for (const auto& d : node->dependencies) {
+      if (seen.insert(parent_of(d).get()).second) todo.push_back(parent_of(d).get());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  for (const RddId id : found) write_checkpoint(id);
+}
+
+void Context::write_checkpoint(RddId id) {
+  State::Mark mark;
+  std::string directory;
+  {
+    net::Lock lock(state_->mutex);
+    const auto it = state_->marked.find(id);
+    if (it == state_->marked.end()) return;
+    mark = std::move(it->second);
+    state_->marked.erase(it);
+    directory = state_->checkpoint_dir + "/rdd-" + std::to_string(id.value);
+  }
+  const auto made = runtime_.files().make_directories(directory);
+  if (!made) throw std::runtime_error("Checkpoint failed: " + made.error().message);
+  runtime_.checkpointed(id, mark.write(directory));
+  net::Lock lock(state_->mutex);
+  state_->checkpointed.insert(id);
+}
+
+}  // namespace tinderbox

@@ -1,0 +1,137 @@
+// What an application holds of the cluster: it makes Rdds and shared variables and runs jobs.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/runtime.hpp"
+#include "core/plan/lineage.hpp"
+
+namespace tinderbox {
+
+template <class T>
+class Rdd;
+template <class T>
+class Broadcast;
+template <class T, class Merge>
+class Accumulator;
+struct Add;
+struct Append;
+
+/// Where in the application's source an Rdd or a job was made.
+using Site = std::source_location;
+
+/// Source: Spark SparkContext.
+/// Thread: any. Local properties belong to the thread that sets them.
+class Context {
+ public:
+  explicit Context(core::Runtime& runtime);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // ---- sources ----
+
+  /// Driver data in `slices` partitions of nearly equal length (0: default_parallelism()).
+  template <class T>
+  Rdd<T> parallelize(const std::vector<T>& values, int32_t slices = 0, Site site = Site::current());
+  /// start, start+step, … below `end` (above it when step < 0).
+  Rdd<int64_t> range(int64_t start, int64_t end, int64_t step = 1, int32_t slices = 0, Site site = Site::current());
+  /// Lines of the files at `path` (files, directories, globs, comma-separated), without their line ends.
+  /// Errors: `Input path does not exist: file:/…` when nothing is there.
+  Rdd<std::string_view> text_file(const std::string& path, int32_t min_partitions = 0, Site site = Site::current());
+  template <class T>
+  Rdd<T> empty_rdd(Site site = Site::current());
+  template <class T>
+  Rdd<T> union_all(const std::vector<Rdd<T>>& inputs, Site site = Site::current());
+
+  // ---- shared variables ----
+
+  template <class T>
+  Broadcast<T> broadcast(T value);
+  Accumulator<int64_t, Add> long_accumulator(const std::string& name = {});
+  Accumulator<double, Add> double_accumulator(const std::string& name = {});
+  template <class T>
+  Accumulator<std::vector<T>, Append> collection_accumulator(const std::string& name = {});
+  /// `merge(T& into, const U& value)` adds a T or anything else that tasks add; an empty function object.
+  template <class T, class Merge>
+  Accumulator<T, Merge> accumulator(T zero, Merge merge, const std::string& name = {});
+
+  // ---- jobs ----
+
+  void set_job_group(const std::string& id, const std::string& description, bool interrupt_on_cancel = false);
+  void clear_job_group();
+  void set_job_description(const std::string& description);
+  void add_job_tag(const std::string& tag);
+  void remove_job_tag(const std::string& tag);
+  void clear_job_tags();
+  std::vector<std::string> job_tags() const;
+  /// nullopt removes the property.
+  void set_local_property(const std::string& key, std::optional<std::string> value);
+  std::optional<std::string> local_property(const std::string& key) const;
+  void cancel_job_group(const std::string& group);
+  void cancel_all_jobs();
+
+  /// Errors: the directory cannot be made.
+  void set_checkpoint_dir(const std::string& directory);
+  int32_t default_parallelism() const;
+  int32_t default_min_partitions() const;
+  const conf::Conf& conf() const { return runtime_.conf(); }
+
+  // ---- for operators ----
+
+  /// What an operator says of the node that it makes.
+  struct Making {
+    const char* name;       // Spark's class: MapPartitionsRDD
+    const char* operation;  // map
+    Site site;
+  };
+  /// Completes a new node: id, name, call site, determinism; partitions as its first parent's unless it set them.
+  void adopt(core::Node& node, const Making& making, std::vector<core::Dependency> dependencies);
+  /// A shuffle of `parent` that the runtime forgets when the last Rdd that reads it is gone.
+  std::shared_ptr<core::ShuffleDependency> new_shuffle(core::NodePtr parent);
+  /// Runs `action` over `partitions` of `root` and waits.
+  /// Errors: JobFailed; std::invalid_argument for a partition that is not there; std::logic_error inside a task.
+  struct Action {
+    const core::Descriptor* code;
+    Bytes captured;
+    const char* operation;
+    Site site;
+  };
+  void run_job(core::NodePtr root, std::vector<int32_t> partitions, Action action,
+               const core::Runtime::OnResult& on_result);
+  core::Runtime& runtime() { return runtime_; }
+  BroadcastId new_broadcast_id() { return {next_broadcast_++}; }
+  AccumulatorId new_accumulator_id() { return {next_accumulator_++}; }
+  void persist(const core::NodePtr& node, const core::StorageLevel& level);
+  void unpersist(const core::NodePtr& node);
+  /// Marks `node` to be written by `write` after the next job that uses it. write(directory) runs that job and
+  /// returns what replaces the node.
+  using WriteCheckpoint = std::function<core::NodePtr(const std::string& directory)>;
+  void mark_checkpoint(const core::NodePtr& node, WriteCheckpoint write);
+  bool is_checkpointed(const core::Node& node) const;
+
+ private:
+  struct State;
+  void write_checkpoints(const core::Node& root);
+  void write_checkpoint(RddId id);
+
+  core::Runtime& runtime_;
+  std::shared_ptr<State> state_;
+  std::atomic<int32_t> next_rdd_{0};
+  std::atomic<int32_t> next_shuffle_{0};
+  std::atomic<int64_t> next_broadcast_{0};
+  std::atomic<int64_t> next_accumulator_{0};
+};
+
+/// A partition count that a user gave: throws std::invalid_argument unless it is positive.
+void require_positive(int32_t n, const char* message);
+
+}  // namespace tinderbox

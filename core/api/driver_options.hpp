@@ -1,0 +1,13 @@
+// Settings → what the Driver machine is told.
+#pragma once
+
+#include "conf/conf.hpp"
+#include "core/backend/backend.hpp"
+#include "core/scheduler/options.hpp"
+
+namespace tinderbox::core {
+
+/// Errors: conf::Error for a value that is none.
+DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app);
+
+}  // namespace tinderbox::core

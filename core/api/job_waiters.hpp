@@ -1,0 +1,49 @@
+// User threads that wait for jobs: the driver's loop puts results in, the thread that runs the job takes them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/scheduler/driver_io.hpp"
+#include "net/mutex.hpp"
+
+namespace tinderbox::core {
+
+/// Thread: put() and end_of_turn() the driver's loop; the rest any user thread.
+class JobWaiters {
+ public:
+  struct Taken {
+    std::vector<DeliverResult> results;
+    std::vector<AccumulatorUpdate> updates;  // of all jobs; whoever takes them merges them
+    bool ended = false;
+    std::string error;
+  };
+  /// Makes a ticket that put() knows.
+  uint64_t open();
+  /// Waits until there is something for `ticket`. After `ended` the ticket is forgotten.
+  Taken wait(uint64_t ticket);
+
+  void put(const DeliverResult& result);
+  void put(const DeliverJobEnd& end);
+  void put(const ApplyAccumulators& updates);
+  /// Wakes those who have got something since the last call.
+  void end_of_turn();
+
+ private:
+  struct Waiter {
+    Taken taken;
+    net::Condition changed;
+  };
+  net::Mutex mutex_;
+  uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<uint64_t, std::unique_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
+  std::vector<AccumulatorUpdate> updates_ GUARDED_BY(mutex_);
+  // The loop's own until end_of_turn(), so that a turn takes the mutex once.
+  std::vector<DeliverResult> results_of_turn_;
+  std::vector<DeliverJobEnd> ends_of_turn_;
+  std::vector<AccumulatorUpdate> updates_of_turn_;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,393 @@
+// What an Rdd of pairs can do beside: everything by key.
+#pragma once
+
+#include "core/api/rdd.hpp"
+
+namespace tinderbox {
+
+namespace core {
+
+/// A user's partition function over keys of type K, by value.
+template <class K, class F>
+struct CustomPartition {
+  static int32_t partition(std::string_view captured, const void* key) {
+    Decoder in(captured);
+    const auto n = decode<int32_t>(in);
+    const int32_t p = ClosureCodec<F>::decode(in)(*static_cast<const K*>(key));
+    if (p < 0 || p >= n) fail_partition(p, n);
+    return p;
+  }
+  static constexpr Descriptor kDescriptor{.partition = &partition};
+  static inline const bool kRegistered = register_descriptor(&kDescriptor);
+  static Partitioner make(int32_t n, const F& f) {
+    (void)kRegistered;
+    Bytes parameters;
+    Encoder out(parameters);
+    out.varint(descriptor_offset(&kDescriptor));
+    core::encode(out, n);
+    ClosureCodec<F>::encode(out, f);
+    return {Partitioner::Kind::Custom, n, std::move(parameters)};
+  }
+};
+
+/// Some of a partition's keys, for choosing bounds. Shape: seen ≥ keys.size().
+template <class K>
+struct KeySample {
+  int64_t seen = 0;
+  std::vector<owned_t<K>> keys;
+  template <class Self>
+  static auto record_fields(Self& self) {
+    return std::tie(self.seen, self.keys);
+  }
+};
+/// A reservoir of `size` keys of a partition.
+template <class K, class V>
+struct SampleKeys {
+  Datum<int64_t> size;
+  Datum<uint64_t> seed;
+  auto parts() const { return std::tie(size, seed); }
+  KeySample<K> operator()(Cursor<std::pair<K, V>>& in, TaskContext& context) const {
+    KeySample<K> sample;
+    Random random(seed.value, context.partition);
+    drive<std::pair<K, V>>(in, context, [&](std::pair<K, V>&& record) {
+      ++sample.seen;
+      if (static_cast<int64_t>(sample.keys.size()) < size.value) {
+        sample.keys.push_back(own<K>(std::move(record.first)));
+      } else if (const auto at = random.below(static_cast<uint64_t>(sample.seen)); at < sample.keys.size()) {
+        sample.keys[at] = own<K>(std::move(record.first));
+      }
+      return true;
+    });
+    return sample;
+  }
+};
+/// Sampled keys a partition for n output partitions. Source: Spark RangePartitioner.
+int64_t sample_size(int32_t n, int32_t input_partitions);
+
+/// Bounds that cut the weighted keys into n parts of about equal weight; equal keys never make two bounds.
+template <class K>
+std::vector<K> range_bounds(std::vector<std::pair<K, double>> keys, int32_t n) {
+  std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  double total = 0, passed = 0;
+  for (const auto& [key, weight] : keys) total += weight;
+  const double step = total / std::max(n, 1);
+  double target = step;
+  std::vector<K> bounds;
+  for (auto& [key, weight] : keys) {
+    passed += weight;
+    if (passed < target || static_cast<int32_t>(bounds.size()) >= n - 1) continue;
+    if (!bounds.empty() && !(bounds.back() < key)) continue;
+    bounds.push_back(std::move(key));
+    target += step;
+  }
+  return bounds;
+}
+
+template <class K, class V, class W, bool kLeft, bool kRight>
+struct JoinPairs {
+  using Left = std::conditional_t<kRight, std::optional<V>, V>;    // may be missing when the right side is outer
+  using Right = std::conditional_t<kLeft, std::optional<W>, W>;
+  using Out = std::pair<K, std::pair<Left, Right>>;
+  template <class R>
+  void operator()(R&& record, Emitter<Out>& emit) const {
+    const auto& [vs, ws] = record.second;
+    for (const auto& v : vs) {
+      for (const auto& w : ws) {
+        if (!emit(Out(record.first, {borrow<V>(v), borrow<W>(w)}))) return;
+      }
+      if constexpr (kLeft) {
+        if (ws.empty() && !emit(Out(record.first, {Left(borrow<V>(v)), std::nullopt}))) return;
+      }
+    }
+    if constexpr (kRight) {
+      for (const auto& w : ws) {
+        if (vs.empty() && !emit(Out(record.first, {std::nullopt, Right(borrow<W>(w))}))) return;
+      }
+    }
+  }
+};
+/// Values of keys that the other side lacks.
+template <class K, class V>
+struct OnlyLeft {
+  template <class R>
+  void operator()(R&& record, Emitter<std::pair<K, V>>& emit) const {
+    if (!record.second.second.empty()) return;
+    for (const auto& v : record.second.first) {
+      if (!emit(std::pair<K, V>(record.first, borrow<V>(v)))) return;
+    }
+  }
+};
+template <class K>
+struct HasKey {
+  Datum<owned_t<K>> key;
+  auto parts() const { return std::tie(key); }
+  template <class R>
+  bool operator()(const R& record) const {
+    return record.first == key.value;
+  }
+};
+
+}  // namespace core
+
+template <class T>
+class PairOperations {};
+
+template <class K, class V>
+class PairOperations<std::pair<K, V>> {
+ public:
+  using Self = Rdd<std::pair<K, V>>;
+
+  // ---- without moving keys ----
+
+  template <class F>
+  auto map_values(F f, Site site = Site::current()) const {
+    using Out = std::pair<K, std::decay_t<std::invoke_result_t<const F&, V>>>;
+    return self().template op<Out, core::MapValuesOp>(std::move(f), "mapValues", site, true);
+  }
+  /// f(value) returns a container.
+  template <class F>
+  auto flat_map_values(F f, Site site = Site::current()) const {
+    using Out = std::pair<K, core::Element<std::invoke_result_t<const F&, V>>>;
+    return self().template op<Out, core::FlatMapValuesOp>(std::move(f), "flatMapValues", site, true);
+  }
+  Rdd<K> keys(Site site = Site::current()) const {
+    return self().template op<K, core::MapOp>(core::FirstOf{}, "keys", site);
+  }
+  Rdd<V> values(Site site = Site::current()) const {
+    return self().template op<V, core::MapOp>(core::SecondOf{}, "values", site);
+  }
+
+  // ---- combining values (n = 0: the default number of partitions) ----
+
+  /// f(a, b) → value, associative and commutative; combined before the shuffle.
+  template <class F>
+  Self reduce_by_key(F f, int32_t n = 0, Site site = Site::current()) const {
+    return combine(core::ReduceAggregator<V, F>{std::move(f)}, true, n, "reduceByKey", site);
+  }
+  /// All values of a key in memory at once.
+  Rdd<std::pair<K, std::vector<owned_t<V>>>> group_by_key(int32_t n = 0, Site site = Site::current()) const {
+    return combine(core::GroupAggregator<V>{}, false, n, "groupByKey", site);
+  }
+  /// seq(U, V) → U from a copy of `zero` a key, comb(U, U) → U.
+  template <class U, class Seq, class Comb>
+  Rdd<std::pair<K, U>> aggregate_by_key(U zero, Seq seq, Comb comb, int32_t n = 0, Site site = Site::current()) const {
+    return combine(core::ZeroAggregator<V, U, Seq, Comb>{{std::move(zero)}, std::move(seq), std::move(comb)}, true, n,
+                   "aggregateByKey", site);
+  }
+  template <class F>
+  Rdd<std::pair<K, owned_t<V>>> fold_by_key(owned_t<V> zero, F f, int32_t n = 0, Site site = Site::current()) const {
+    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f}, true, n, "foldByKey", site);
+  }
+  /// create(V) → C, seq(C, V) → C, comb(C, C) → C.
+  template <class Create, class Seq, class Comb>
+  auto combine_by_key(Create create, Seq seq, Comb comb, int32_t n = 0, Site site = Site::current()) const {
+    return combine(core::CombineAggregator<V, Create, Seq, Comb>{std::move(create), std::move(seq), std::move(comb)},
+                   true, n, "combineByKey", site);
+  }
+
+  // ---- moving keys ----
+
+  Self partition_by(const core::Partitioner& partitioner, Site site = Site::current()) const {
+    if (self().partitioner() == partitioner) return self();
+    auto node = std::make_unique<core::ShuffledNode<K, V>>();
+    node->partitioner = partitioner;
+    node->num_partitions = partitioner.num_partitions;
+    return self().template make<std::pair<K, V>>(std::move(node), {"ShuffledRDD", "partitionBy", site},
+                                                 {shuffle_by(partitioner)});
+  }
+  /// By hash of the key.
+  Self partition_by(int32_t n, Site site = Site::current()) const {
+    require_positive(n, "Number of partitions must be positive.");
+    return partition_by(core::hash_partitioner(n), site);
+  }
+  /// By f(key) in [0, n).
+  template <class F>
+  Self partition_by(int32_t n, F f, Site site = Site::current()) const
+    requires std::is_invocable_r_v<int32_t, const F&, const K&>
+  {
+    require_positive(n, "Number of partitions must be positive.");
+    return partition_by(core::CustomPartition<K, F>::make(n, f), site);
+  }
+  /// Partitions in the order of their keys, sorted inside. Runs a job that samples the keys.
+  Self sort_by_key(bool ascending = true, int32_t n = 0, Site site = Site::current()) const {
+    auto partitioner = range_partitioner(ascending, n > 0 ? n : self().num_partitions(), site);
+    return sorted(partitioner, ascending, "sortByKey", site);
+  }
+  /// By the partitioner, ascending by key inside each partition.
+  Self repartition_and_sort_within_partitions(const core::Partitioner& partitioner,
+                                              Site site = Site::current()) const {
+    return sorted(partitioner, true, "repartitionAndSortWithinPartitions", site);
+  }
+
+  // ---- several Rdds ----
+
+  template <class W>
+  auto cogroup(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+    return cogroup_all(n, "cogroup", site, self(), other);
+  }
+  template <class W, class X>
+  auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c, int32_t n = 0,
+               Site site = Site::current()) const {
+    return cogroup_all(n, "cogroup", site, self(), b, c);
+  }
+  template <class W, class X, class Y>
+  auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c, const Rdd<std::pair<K, Y>>& d,
+               int32_t n = 0, Site site = Site::current()) const {
+    return cogroup_all(n, "cogroup", site, self(), b, c, d);
+  }
+  template <class W>
+  auto join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+    return join_as<W, false, false>(other, n, "join", site);
+  }
+  template <class W>
+  auto left_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+    return join_as<W, true, false>(other, n, "leftOuterJoin", site);
+  }
+  template <class W>
+  auto right_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+    return join_as<W, false, true>(other, n, "rightOuterJoin", site);
+  }
+  template <class W>
+  auto full_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+    return join_as<W, true, true>(other, n, "fullOuterJoin", site);
+  }
+  /// Pairs whose key is not in `other`.
+  template <class W>
+  Self subtract_by_key(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+    const auto& own = self().partitioner();
+    const auto partitioner =
+        n == 0 && own ? *own : core::hash_partitioner(n > 0 ? n : std::max(self().num_partitions(), 1));
+    auto groups = cogroup_by(partitioner, "subtractByKey", site, self(), other);
+    return groups.template op<std::pair<K, V>, core::EmitOp>(core::OnlyLeft<K, V>{}, "subtractByKey", site, true);
+  }
+
+  // ---- actions ----
+
+  std::map<owned_t<K>, int64_t> count_by_key(Site site = Site::current()) const {
+    std::map<owned_t<K>, int64_t> counts;
+    auto ones = map_values([](const auto&) { return int64_t{1}; }, site);
+    for (auto& [key, n] : ones.reduce_by_key(core::Plus{}, 0, site).collect(site)) counts[std::move(key)] = n;
+    return counts;
+  }
+  /// The last value of each key wins.
+  std::map<owned_t<K>, owned_t<V>> collect_as_map(Site site = Site::current()) const {
+    std::map<owned_t<K>, owned_t<V>> all;
+    for (auto& [key, value] : self().collect(site)) all.insert_or_assign(std::move(key), std::move(value));
+    return all;
+  }
+  /// All values of a key; looks at one partition when the Rdd is partitioned by key.
+  std::vector<owned_t<V>> lookup(const owned_t<K>& key, Site site = Site::current()) const {
+    auto found = self().filter(core::HasKey<K>{{key}}, site).values(site);
+    auto partitions = found.all();
+    if (const auto& partitioner = self().partitioner()) {
+      Bytes scratch;
+      const K wanted = core::borrow<K>(key);
+      const uint32_t hash = core::hash_key(core::KeyBytes<K>::view(wanted, scratch));
+      partitions = {core::PartitionOf<K>(*partitioner)(wanted, hash)};
+    }
+    std::vector<Payload> parts(partitions.size());
+    found.act(core::CollectRecords{}, partitions, "lookup", site,
+              [&](int32_t p, Payload part) { parts[static_cast<size_t>(p)] = std::move(part); });
+    std::vector<owned_t<V>> values;
+    for (const Payload& part : parts) {
+      core::each_encoded<V>(part.view(), [&](V&& v) { values.push_back(core::own<V>(std::move(v))); });
+    }
+    return values;
+  }
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+
+  core::ShufflePtr shuffle_by(const core::Partitioner& partitioner) const {
+    return core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(), partitioner);
+  }
+  /// How a node reads this Rdd by key: in place when it is partitioned so already.
+  core::Dependency by_key(const core::Partitioner& partitioner) const {
+    if (self().partitioner() == partitioner) return self().narrow();
+    return shuffle_by(partitioner);
+  }
+  template <class>
+  friend class PairOperations;
+
+  template <class Aggregator>
+  auto combine(Aggregator aggregator, bool map_side, int32_t n, const char* operation, Site site) const {
+    using Out = std::pair<K, typename Aggregator::Result>;
+    const std::vector<core::NodePtr> inputs{self().node()};
+    const auto partitioner = core::choose_partitioner(self().context(), inputs, n);
+    const bool in_place = self().partitioner() == partitioner;
+    core::Dependency dependency = self().narrow();
+    if (!in_place) dependency = combine_shuffle(aggregator, map_side, partitioner);
+    auto node = std::make_unique<core::AggregatedNode<K, V, Aggregator>>(map_side && !in_place, std::move(aggregator));
+    node->partitioner = partitioner;
+    node->num_partitions = partitioner.num_partitions;
+    return self().template make<Out>(std::move(node), {in_place ? "MapPartitionsRDD" : "ShuffledRDD", operation, site},
+                                     {std::move(dependency)});
+  }
+  template <class Aggregator>
+  core::ShufflePtr combine_shuffle(const Aggregator& aggregator, bool map_side,
+                                   const core::Partitioner& partitioner) const {
+    std::shared_ptr<core::ShuffleDependency> shuffle;
+    if (map_side) {
+      Bytes extra;
+      Encoder out(extra);
+      core::ClosureCodec<Aggregator>::encode(out, aggregator);
+      shuffle = core::make_shuffle<core::CombineWriter<K, V, Aggregator>>(self().context(), self().node(),
+                                                                         partitioner, extra);
+    } else {
+      shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(), partitioner);
+    }
+    shuffle->aggregator = true;
+    shuffle->map_side_combine = map_side;
+    return shuffle;
+  }
+  Self sorted(const core::Partitioner& partitioner, bool ascending, const char* operation, Site site) const {
+    auto shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(), partitioner);
+    shuffle->key_ordering = true;
+    auto node = std::make_unique<core::SortedNode<K, V>>(ascending);
+    node->partitioner = partitioner;
+    node->num_partitions = partitioner.num_partitions;
+    return self().template make<std::pair<K, V>>(std::move(node), {"ShuffledRDD", operation, site},
+                                                 {core::ShufflePtr(std::move(shuffle))});
+  }
+  core::Partitioner range_partitioner(bool ascending, int32_t n, Site site) const {
+    core::RangeBounds<K> range;
+    range.ascending = ascending;
+    if (n > 1) {
+      const int64_t size = core::sample_size(n, self().num_partitions());
+      std::vector<std::pair<owned_t<K>, double>> keys;
+      self().act(core::SampleKeys<K, V>{{size}, {static_cast<uint64_t>(self().id().value)}}, self().all(), "sortByKey",
+                 site, [&](int32_t, core::KeySample<K> sample) {
+                   const double weight = static_cast<double>(sample.seen) / static_cast<double>(sample.keys.size());
+                   for (auto& key : sample.keys) keys.emplace_back(std::move(key), weight);
+                 });
+      range.bounds = core::range_bounds(std::move(keys), n);
+    }
+    Bytes parameters;
+    Encoder out(parameters);
+    core::encode(out, range.ascending);
+    core::encode(out, range.bounds);
+    return {core::Partitioner::Kind::Range, static_cast<int32_t>(range.bounds.size()) + 1, std::move(parameters)};
+  }
+  template <class... W>
+  auto cogroup_all(int32_t n, const char* operation, Site site, const Rdd<std::pair<K, W>>&... inputs) const {
+    const std::vector<core::NodePtr> nodes{inputs.node()...};
+    return cogroup_by(core::choose_partitioner(self().context(), nodes, n), operation, site, inputs...);
+  }
+  template <class... W>
+  auto cogroup_by(const core::Partitioner& partitioner, const char* operation, Site site,
+                  const Rdd<std::pair<K, W>>&... inputs) const {
+    auto node = std::make_unique<core::CoGroupNode<K, W...>>();
+    node->partitioner = partitioner;
+    node->num_partitions = partitioner.num_partitions;
+    return self().template make<std::pair<K, typename core::GroupsOf<W...>::type>>(
+        std::move(node), {"CoGroupedRDD", operation, site}, {inputs.by_key(partitioner)...});
+  }
+  template <class W, bool kLeft, bool kRight>
+  auto join_as(const Rdd<std::pair<K, W>>& other, int32_t n, const char* operation, Site site) const {
+    using Join = core::JoinPairs<K, V, W, kLeft, kRight>;
+    return cogroup_all(n, operation, site, self(), other)
+        .template op<typename Join::Out, core::EmitOp>(Join{}, operation, site, true);
+  }
+};
+
+}  // namespace tinderbox

@@ -1,0 +1,455 @@
+// Rdd<T>: a distributed collection of T as its lineage. Operators are thin; actions run jobs.
+//
+// T is the type of what flows, which may be a view (text_file gives std::string_view). Functions given to
+// operators run on executors: they capture nothing, or list what they need with capture(values..., lambda).
+#pragma once
+
+#include "core/api/action.hpp"
+#include "core/api/narrow.hpp"
+#include "core/api/output.hpp"
+#include "core/api/partitioner.hpp"
+#include "core/api/shared.hpp"
+#include "core/api/shuffled.hpp"
+#include "core/api/sources.hpp"
+#include "core/api/storage_levels.hpp"
+#include "core/api/transform.hpp"
+
+namespace tinderbox {
+
+namespace core {
+
+/// The range type that a flat_map function returns gives the type of what flows on.
+template <class R>
+using Element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
+
+template <class T>
+class BorrowedCursor final : public Cursor<T> {
+ public:
+  explicit BorrowedCursor(Cursor<T>& cursor) : cursor_(cursor) {}
+  bool next(Sink<T> out) override { return cursor_.next(out); }
+
+ private:
+  Cursor<T>& cursor_;
+};
+
+template <class F>
+struct ForeachPartition {
+  F f;
+  auto parts() const { return std::tie(f); }
+  template <class T>
+  void operator()(Cursor<T>& in, TaskContext& context) const {
+    Partition<T> partition(std::make_unique<BorrowedCursor<T>>(in), context);
+    f(partition);
+  }
+};
+
+/// How a take(n) goes on after it has looked at `scanned` partitions and found `found` records. Source: spec/08 §4.
+int32_t next_take_partitions(Context& context, int32_t scanned, int64_t found, int64_t wanted);
+
+}  // namespace core
+
+template <class T>
+class PairOperations;  // core/api/pair_rdd.hpp
+
+template <class T>
+class Rdd : public PairOperations<T> {
+ public:
+  using value_type = T;
+  using NodeType = core::TypedNode<T>;
+  Rdd(Context& context, std::shared_ptr<const NodeType> node) : context_(&context), node_(std::move(node)) {}
+  Rdd(Context& context, std::unique_ptr<NodeType> node)
+      : Rdd(context, std::static_pointer_cast<const NodeType>(core::share(std::move(node)))) {}
+
+  // ---- transformations, record by record ----
+
+  template <class F>
+  auto map(F f, Site site = Site::current()) const {
+    using Out = std::decay_t<std::invoke_result_t<const F&, T>>;
+    return op<Out, core::MapOp>(std::move(f), "map", site);
+  }
+  template <class F>
+  Rdd filter(F f, Site site = Site::current()) const {
+    return op<T, core::FilterOp>(std::move(f), "filter", site, true);
+  }
+  /// flat_map(f): f(record) returns a container. flat_map<U>(f): f(record, emit) calls emit(U) any number of times.
+  template <class U = void, class F>
+  auto flat_map(F f, Site site = Site::current()) const {
+    if constexpr (std::is_void_v<U>) {
+      using Out = core::Element<std::invoke_result_t<const F&, T>>;
+      return op<Out, core::FlatMapOp>(std::move(f), "flatMap", site);
+    } else {
+      return op<U, core::EmitOp>(std::move(f), "flatMap", site);
+    }
+  }
+  template <class F>
+  auto key_by(F f, Site site = Site::current()) const {
+    return op<std::pair<std::decay_t<std::invoke_result_t<const F&, const T&>>, T>, core::MapOp>(
+        core::KeyBy<F>{std::move(f)}, "keyBy", site);
+  }
+
+  // ---- transformations of whole partitions ----
+
+  /// map_partitions(f): f(Partition<T>&) returns a container. map_partitions<U>(f): f(partition, emit) emits.
+  template <class U = void, class F>
+  auto map_partitions(F f, bool preserves_partitioning = false, Site site = Site::current()) const {
+    if constexpr (std::is_void_v<U>) {
+      using Out = core::Element<std::invoke_result_t<const F&, Partition<T>&>>;
+      return whole<Out>(core::ReturnAll<F>{std::move(f)}, "mapPartitions", site, preserves_partitioning);
+    } else {
+      return whole<U>(core::EmitAll<F>{std::move(f)}, "mapPartitions", site, preserves_partitioning);
+    }
+  }
+  /// The same with the partition's index first.
+  template <class U = void, class F>
+  auto map_partitions_with_index(F f, bool preserves_partitioning = false, Site site = Site::current()) const {
+    if constexpr (std::is_void_v<U>) {
+      using Out = core::Element<std::invoke_result_t<const F&, int32_t, Partition<T>&>>;
+      return whole<Out>(core::ReturnIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site, preserves_partitioning);
+    } else {
+      return whole<U>(core::EmitIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site, preserves_partitioning);
+    }
+  }
+  /// One vector a partition.
+  auto glom(Site site = Site::current()) const {
+    return whole<std::vector<owned_t<T>>>(core::Glom{}, "glom", site, false);
+  }
+
+  // ---- several Rdds ----
+
+  Rdd union_with(const Rdd& other, Site site = Site::current()) const {
+    return context_->union_all<T>({*this, other}, site);
+  }
+  /// Same number of partitions, same number of records in each.
+  template <class U>
+  Rdd<std::pair<T, U>> zip(const Rdd<U>& other, Site site = Site::current()) const {
+    core::require_zippable(*node_, *other.node());
+    auto node = std::make_unique<core::ZipNode<T, U>>();
+    return make<std::pair<T, U>>(std::move(node), {"ZippedPartitionsRDD2", "zip", site}, {narrow(), other.narrow()});
+  }
+  /// f(Partition<T>&, Partition<U>&, emit) over partitions of the same index.
+  template <class Out, class U, class F>
+  Rdd<Out> zip_partitions(const Rdd<U>& other, F f, Site site = Site::current()) const {
+    core::require_zippable(*node_, *other.node());
+    using Call = core::EmitAll<F>;
+    auto node = std::make_unique<core::PartitionsNode<Out, Call, T, U>>(Call{std::move(f)});
+    return make<Out>(std::move(node), {"ZippedPartitionsRDD2", "zipPartitions", site}, {narrow(), other.narrow()});
+  }
+  /// Numbers the records over all partitions. Runs a job when there are two partitions or more.
+  Rdd<std::pair<T, int64_t>> zip_with_index(Site site = Site::current()) const {
+    using Out = std::pair<T, int64_t>;
+    std::vector<int64_t> starts(1);
+    std::vector<int64_t> counts(static_cast<size_t>(std::max(num_partitions() - 1, 0)));
+    act(core::CountRecords{}, core::partition_range(0, num_partitions() - 1), "zipWithIndex", site,
+        [&](int32_t p, int64_t n) { counts[static_cast<size_t>(p)] = n; });
+    for (const int64_t n : counts) starts.push_back(starts.back() + n);
+    return stateful<Out>(core::NumberFrom{{std::move(starts)}}, "zipWithIndex", site, false);
+  }
+  /// The k-th record of partition i of n gets k·n + i. No job.
+  Rdd<std::pair<T, int64_t>> zip_with_unique_id(Site site = Site::current()) const {
+    return stateful<std::pair<T, int64_t>>(core::NumberApart{{num_partitions()}}, "zipWithUniqueId", site, false);
+  }
+  template <class U>
+  Rdd<std::pair<T, U>> cartesian(const Rdd<U>& other, Site site = Site::current()) const {
+    auto node = std::make_unique<core::CartesianNode<T, U>>();
+    const int32_t n = num_partitions(), m = other.num_partitions();
+    node->num_partitions = n * m;
+    return make<std::pair<T, U>>(std::move(node), {"CartesianRDD", "cartesian", site},
+                                 core::cartesian_dependencies(node_, other.node()));
+  }
+
+  // ---- choosing and regrouping records ----
+
+  /// About `fraction` of the records, the same ones for the same seed.
+  Rdd sample(bool with_replacement, double fraction, uint64_t seed, Site site = Site::current()) const {
+    core::require_fraction(with_replacement, fraction);
+    return stateful<T>(core::Sample{{with_replacement}, {fraction}, {seed}}, "sample", site, true, true);
+  }
+  /// Disjoint parts in about these proportions.
+  std::vector<Rdd> random_split(const std::vector<double>& weights, uint64_t seed, Site site = Site::current()) const {
+    std::vector<Rdd> parts;
+    for (const auto& [from, to] : core::split_bounds(weights)) {
+      parts.push_back(stateful<T>(core::SplitCell{{from}, {to}, {seed}}, "randomSplit", site, true, true));
+    }
+    return parts;
+  }
+  /// Each value once; order is lost. n = 0: as many partitions as now.
+  Rdd distinct(int32_t n = 0, Site site = Site::current()) const {
+    using Unit = core::Unit;
+    return op<std::pair<T, Unit>, core::MapOp>(core::WithUnit{}, "distinct", site)
+        .reduce_by_key(core::KeepFirst{}, n > 0 ? n : num_partitions(), site)
+        .keys(site);
+  }
+  /// Without shuffle: fewer partitions, neighbours joined. With shuffle: n even ones.
+  Rdd coalesce(int32_t n, bool shuffle = false, Site site = Site::current()) const {
+    require_positive(n, "Number of partitions (n) must be positive.");
+    if (!shuffle) {
+      auto node = std::make_unique<core::ChainNode<T>>();
+      auto dependency = core::coalesce_dependency(node_, n);
+      node->num_partitions = static_cast<int32_t>(dependency.table.size());
+      return make<T>(std::move(node), {"CoalescedRDD", "coalesce", site}, {std::move(dependency)});
+    }
+    auto spread = stateful<std::pair<int32_t, T>>(core::RoundRobin{{n}}, "coalesce", site, false, true);
+    return spread.partition_by(core::by_index_partitioner(n), site).values(site);
+  }
+  Rdd repartition(int32_t n, Site site = Site::current()) const { return coalesce(n, true, site); }
+  /// In the order of f(record). Runs a job that samples the keys.
+  template <class F>
+  Rdd sort_by(F f, bool ascending = true, int32_t n = 0, Site site = Site::current()) const {
+    return key_by(std::move(f), site).sort_by_key(ascending, n > 0 ? n : num_partitions(), site).values(site);
+  }
+  template <class F>
+  auto group_by(F f, int32_t n = 0, Site site = Site::current()) const {
+    return key_by(std::move(f), site).group_by_key(n, site);
+  }
+  /// Values that are in both, each once.
+  Rdd intersection(const Rdd& other, int32_t n = 0, Site site = Site::current()) const {
+    auto with_unit = [&](const Rdd& r) {
+      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "intersection", site);
+    };
+    return with_unit(*this).cogroup(with_unit(other), n, site).filter(core::OnBothSides{}, site).keys(site);
+  }
+  /// Records of this whose value is not in `other`.
+  Rdd subtract(const Rdd& other, int32_t n = 0, Site site = Site::current()) const {
+    auto with_unit = [&](const Rdd& r) {
+      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "subtract", site);
+    };
+    return with_unit(*this).subtract_by_key(with_unit(other), n > 0 ? n : num_partitions(), site).keys(site);
+  }
+
+  // ---- actions ----
+
+  int64_t count(Site site = Site::current()) const {
+    int64_t total = 0;
+    act(core::CountRecords{}, all(), "count", site, [&](int32_t, int64_t n) { total += n; });
+    return total;
+  }
+  std::vector<owned_t<T>> collect(Site site = Site::current()) const {
+    std::vector<Payload> parts(static_cast<size_t>(num_partitions()));
+    act(core::CollectRecords{}, all(), "collect", site,
+        [&](int32_t p, Payload records) { parts[static_cast<size_t>(p)] = std::move(records); });
+    std::vector<owned_t<T>> records;
+    for (const Payload& part : parts) append_encoded(part, records);
+    return records;
+  }
+  /// The first n records in order; looks at as few partitions as it can.
+  std::vector<owned_t<T>> take(int64_t n, Site site = Site::current()) const {
+    std::vector<owned_t<T>> records;
+    for (int32_t scanned = 0; scanned < num_partitions() && static_cast<int64_t>(records.size()) < n;) {
+      const auto found = static_cast<int64_t>(records.size());
+      const int32_t more = core::next_take_partitions(*context_, scanned, found, n);
+      const int32_t end = more < num_partitions() - scanned ? scanned + more : num_partitions();
+      std::vector<Payload> parts(static_cast<size_t>(end - scanned));
+      act(core::TakeRecords{{n - found}}, core::partition_range(scanned, end), "take", site,
+          [&](int32_t p, Payload part) { parts[static_cast<size_t>(p)] = std::move(part); });
+      for (const Payload& part : parts) append_encoded(part, records);
+      scanned = end;
+    }
+    if (static_cast<int64_t>(records.size()) > n) records.resize(static_cast<size_t>(std::max<int64_t>(n, 0)));
+    return records;
+  }
+  /// Errors: std::domain_error("empty collection").
+  owned_t<T> first(Site site = Site::current()) const {
+    auto one = take(1, site);
+    if (one.empty()) core::fail_empty();
+    return std::move(one.front());
+  }
+  bool is_empty(Site site = Site::current()) const { return take(1, site).empty(); }
+  /// f(a, b) must be associative and commutative. Errors: std::domain_error("empty collection").
+  template <class F>
+  owned_t<T> reduce(F f, Site site = Site::current()) const {
+    std::optional<owned_t<T>> sum;
+    act(core::ReduceRecords<F>{f}, all(), "reduce", site, [&](int32_t, std::optional<owned_t<T>> part) {
+      if (!part) return;
+      if (!sum) sum = std::move(part);
+      else sum = owned_t<T>(f(std::move(*sum), core::release<T>(*part)));
+    });
+    if (!sum) core::fail_empty();
+    return std::move(*sum);
+  }
+  /// Starts each partition, and the merge, from `zero`.
+  template <class F>
+  owned_t<T> fold(owned_t<T> zero, F f, Site site = Site::current()) const {
+    owned_t<T> sum = zero;
+    act(core::FoldRecords<owned_t<T>, F>{{std::move(zero)}, f}, all(), "fold", site,
+        [&](int32_t, owned_t<T> part) { sum = owned_t<T>(f(std::move(sum), core::release<T>(part))); });
+    return sum;
+  }
+  /// seq(U, T) → U in each partition, comb(U, U) → U over them.
+  template <class U, class Seq, class Comb>
+  U aggregate(U zero, Seq seq, Comb comb, Site site = Site::current()) const {
+    U sum = zero;
+    act(core::FoldRecords<U, Seq>{{std::move(zero)}, std::move(seq)}, all(), "aggregate", site,
+        [&](int32_t, U part) { sum = U(comb(std::move(sum), std::move(part))); });
+    return sum;
+  }
+  template <class F>
+  void foreach(F f, Site site = Site::current()) const {
+    act(core::ForeachRecord<F>{std::move(f)}, all(), "foreach", site, [](int32_t) {});
+  }
+  template <class F>
+  void foreach_partition(F f, Site site = Site::current()) const {
+    act(core::ForeachPartition<F>{std::move(f)}, all(), "foreachPartition", site, [](int32_t) {});
+  }
+  /// One file a partition, one line a record, in the new directory `path`.
+  void save_as_text_file(const std::string& path, Site site = Site::current()) const {
+    core::OutputDirectory directory(*context_, path);
+    try {
+      act(core::SaveText{{directory.path()}}, all(), "saveAsTextFile", site, [](int32_t) {});
+    } catch (...) {
+      directory.abort();
+      throw;
+    }
+    directory.commit();
+  }
+  std::map<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
+    return op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "countByValue", site).count_by_key(site);
+  }
+  /// The n smallest by `less`, ascending.
+  template <class Less = std::less<>>
+  std::vector<owned_t<T>> take_ordered(int64_t n, Less less = {}, Site site = Site::current()) const {
+    std::vector<owned_t<T>> best;
+    if (n <= 0) return best;
+    act(core::SmallestRecords<T, Less>{{n}, less}, all(), "takeOrdered", site,
+        [&](int32_t, std::vector<owned_t<T>> part) { core::keep_smallest(best, std::move(part), n, less); });
+    return best;
+  }
+  /// The n largest by `less`, descending.
+  template <class Less = std::less<>>
+  std::vector<owned_t<T>> top(int64_t n, Less less = {}, Site site = Site::current()) const {
+    return take_ordered(n, core::Reversed<Less>{std::move(less)}, site);
+  }
+  owned_t<T> max(Site site = Site::current()) const { return reduce(core::Larger{}, site); }
+  owned_t<T> min(Site site = Site::current()) const { return reduce(core::Smaller{}, site); }
+  /// Of numbers; 0 when there are none.
+  auto sum(Site site = Site::current()) const
+    requires std::is_arithmetic_v<T>
+  {
+    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+    return aggregate(Sum{0}, core::Plus{}, core::Plus{}, site);
+  }
+
+  // ---- keeping ----
+
+  /// Partitions are kept once they are computed. Errors: std::logic_error when it has another level already.
+  const Rdd& persist(const StorageLevel& level = MEMORY_ONLY) const {
+    context_->persist(node_, level);
+    return *this;
+  }
+  const Rdd& cache() const { return persist(); }
+  const Rdd& unpersist() const {
+    context_->unpersist(node_);
+    return *this;
+  }
+  StorageLevel storage_level() const { return core::unpack_level(node_->storage_bits); }
+  /// Written to the checkpoint directory after the next job that uses it; its lineage is cut there.
+  void checkpoint(Site site = Site::current()) const {
+    std::weak_ptr<const NodeType> weak = node_;
+    context_->mark_checkpoint(node_, [context = context_, weak, site](const std::string& directory) -> core::NodePtr {
+      const auto node = weak.lock();
+      if (!node) return nullptr;
+      return Rdd(*context, node).write_checkpoint(directory, site);
+    });
+  }
+  bool is_checkpointed() const { return context_->is_checkpointed(*node_); }
+
+  // ---- what it is ----
+
+  RddId id() const { return node_->id; }
+  int32_t num_partitions() const { return node_->num_partitions; }
+  const std::optional<core::Partitioner>& partitioner() const { return node_->partitioner; }
+  Context& context() const { return *context_; }
+
+  // ---- for operators ----
+
+  const std::shared_ptr<const NodeType>& node() const { return node_; }
+  core::NarrowDependency narrow() const { return {.parent = node_, .table = {}}; }
+  /// A new Rdd over `node`.
+  template <class Out>
+  Rdd<Out> make(std::unique_ptr<core::TypedNode<Out>> node, const Context::Making& making,
+                std::vector<core::Dependency> dependencies) const {
+    context_->adopt(*node, making, std::move(dependencies));
+    return Rdd<Out>(*context_, std::move(node));
+  }
+  template <class Out, class Op, class F>
+  Rdd<Out> op(F f, const char* operation, Site site, bool keeps_partitioner = false) const {
+    auto node = std::make_unique<core::OpNode<T, Out, Op, F>>(std::move(f));
+    if (keeps_partitioner) node->partitioner = node_->partitioner;
+    return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
+  }
+  template <class F, class Handle>
+  void act(const F& f, std::vector<int32_t> partitions, const char* operation, Site site, Handle&& handle) const {
+    core::run_action<T>(*context_, node_, std::move(partitions), operation, site, f, handle);
+  }
+  std::vector<int32_t> all() const { return core::all_partitions(*node_); }
+
+ private:
+  template <class U>
+  friend class Rdd;
+
+  template <class Out, class F>
+  Rdd<Out> whole(F f, const char* operation, Site site, bool keeps_partitioner) const {
+    auto node = std::make_unique<core::PartitionsNode<Out, F, T>>(std::move(f));
+    if (keeps_partitioner) node->partitioner = node_->partitioner;
+    return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
+  }
+  template <class Out, class F>
+  Rdd<Out> stateful(F f, const char* operation, Site site, bool keeps_partitioner, bool order_sensitive = false) const {
+    auto node = std::make_unique<core::StatefulNode<T, Out, F>>(std::move(f));
+    if (keeps_partitioner) node->partitioner = node_->partitioner;
+    if (order_sensitive && node_->determinism == core::Determinism::Unordered) {
+      node->determinism = core::Determinism::Indeterminate;
+    }
+    return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
+  }
+  static void append_encoded(const Payload& part, std::vector<owned_t<T>>& records) {
+    core::each_encoded<T>(part.view(), [&](T&& record) { records.push_back(core::own<T>(std::move(record))); });
+  }
+  core::NodePtr write_checkpoint(const std::string& directory, Site site) const {
+    act(core::WriteCheckpointPart{{directory}}, all(), "checkpoint", site, [](int32_t) {});
+    auto node = std::make_unique<core::CheckpointNode<T>>(directory);
+    node->num_partitions = num_partitions();
+    node->partitioner = node_->partitioner;
+    context_->adopt(*node, {"ReliableCheckpointRDD", "checkpoint", site}, {});
+    return core::share(std::move(node));
+  }
+
+  Context* context_;
+  std::shared_ptr<const NodeType> node_;
+};
+
+template <class T>
+Rdd<T> Context::parallelize(const std::vector<T>& values, int32_t slices, Site site) {
+  if (slices == 0) slices = default_parallelism();
+  require_positive(slices, "Positive number of partitions required");
+  auto node = std::make_unique<core::ParallelizeNode<T>>();
+  node->num_partitions = slices;
+  for (int32_t i = 0; i < slices; ++i) {
+    Encoder out(node->source_data.emplace_back());
+    const uint64_t end = core::slice_start(values.size(), i + 1, slices);
+    for (uint64_t k = core::slice_start(values.size(), i, slices); k < end; ++k) core::encode<T>(out, values[k]);
+  }
+  adopt(*node, {"ParallelCollectionRDD", "parallelize", site}, {});
+  return {*this, std::move(node)};
+}
+
+template <class T>
+Rdd<T> Context::empty_rdd(Site site) {
+  auto node = std::make_unique<core::ParallelizeNode<T>>();
+  adopt(*node, {"EmptyRDD", "emptyRDD", site}, {});
+  return {*this, std::move(node)};
+}
+
+template <class T>
+Rdd<T> Context::union_all(const std::vector<Rdd<T>>& inputs, Site site) {
+  std::vector<core::NodePtr> nodes;
+  for (const auto& input : inputs) nodes.push_back(input.node());
+  auto node = std::make_unique<core::ChainNode<T>>();
+  const char* name = "UnionRDD";
+  auto dependencies = core::union_dependencies(nodes, *node, name);
+  adopt(*node, {name, "union", site}, std::move(dependencies));
+  return {*this, std::move(node)};
+}
+
+}  // namespace tinderbox
+
+#include "core/api/pair_rdd.hpp"

@@ -1,0 +1,65 @@
+// The port between an application's Context and what runs its jobs.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "core/plan/job.hpp"
+#include "core/plan/lineage.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::conf {
+class Conf;
+}
+namespace tinderbox::net {
+class Files;
+}
+
+namespace tinderbox {
+
+/// A job did not succeed. what(): "Job aborted due to stage failure: …", "Job 3 cancelled …".
+class JobFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace core {
+
+/// Implemented by the driver over its machine, and by tests in one process.
+/// Thread: any user thread; several jobs may run at once. What comes back to user code (results, accumulator
+/// merges) is called on the user thread that runs the job concerned.
+class Runtime {
+ public:
+  using OnResult = std::function<void(int32_t position, Payload value)>;
+  virtual ~Runtime() = default;
+
+  /// Runs `job` to its end. Calls on_result in order of completion, each position once. `ticket` is the
+  /// runtime's to set. Errors: throws JobFailed; an exception of on_result cancels the job and is passed on.
+  virtual void run_job(JobRequest job, const OnResult& on_result) = 0;
+  /// Partitions of a parallelize without a count: spark.default.parallelism, else the cluster's cores.
+  virtual int32_t default_parallelism() const = 0;
+  virtual const conf::Conf& conf() const = 0;
+  /// The driver's files: inputs are listed and outputs prepared through it.
+  virtual net::Files& files() = 0;
+
+  virtual void put_broadcast(BroadcastId id, Payload value) = 0;
+  /// Removes it everywhere. With `keep_on_driver` executors may fetch it again.
+  virtual void remove_broadcast(BroadcastId id, bool keep_on_driver) = 0;
+  virtual void unpersist(RddId id) = 0;
+  /// No Rdd of the application reaches this shuffle any more. Thread: any; must not wait.
+  virtual void forget_shuffle(ShuffleId id) = 0;
+  /// From now on `replacement` stands for Rdd `id` in programs and in the stage graph.
+  virtual void checkpointed(RddId id, NodePtr replacement) = 0;
+
+  /// `merge` takes an encoded delta and throws DecodeError when it is none. Empty name: not shown.
+  using MergeAccumulator = std::function<void(std::string_view delta)>;
+  virtual void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge) = 0;
+
+  virtual void cancel_job_group(const std::string& group) = 0;
+  virtual void cancel_all_jobs() = 0;
+};
+
+}  // namespace core
+}  // namespace tinderbox

@@ -1,0 +1,224 @@
+// How a value becomes bytes and comes back: the record codec.
+//
+// Memory copies for numbers, enums and plain structs of them without padding; varint lengths before text and
+// containers; structs field by field. No type information travels: both sides run the same file. Equal values
+// have equal bytes (but for unordered containers), which is what lets the shuffle compare keys as bytes.
+//
+// A class that is no plain aggregate says what it is made of by one member function:
+//     template <class Self> static auto record_fields(Self& self) { return std::tie(self.a, self.b); }
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/plan/bytes.hpp"
+#include "net/fields.hpp"
+
+namespace tinderbox {
+
+/// Set to true for a trivially copyable class whose bytes alone are its value: no pointers, no padding.
+template <class T>
+inline constexpr bool kTrivialRecord = false;
+
+namespace core {
+
+template <class T, template <class...> class Template>
+inline constexpr bool kIs = false;
+template <class... A, template <class...> class Template>
+inline constexpr bool kIs<Template<A...>, Template> = true;
+
+template <class T>
+inline constexpr bool kIsArray = false;
+template <class T, size_t N>
+inline constexpr bool kIsArray<std::array<T, N>> = true;
+
+template <class T>
+concept HasRecordFields = requires(T& value, const T& fixed) {
+  T::record_fields(value);
+  T::record_fields(fixed);
+};
+template <class T>
+concept TextLike = std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
+template <class T>
+concept Tupled = kIs<T, std::pair> || kIs<T, std::tuple>;
+template <class T>
+concept Container = !TextLike<T> && !kIsArray<T> && requires(T& c, const T& fixed) {
+  typename T::value_type;
+  fixed.size();
+  fixed.begin() != fixed.end();
+  c.insert(c.end(), std::declval<typename T::value_type>());
+};
+template <class T>
+concept PlainAggregate = std::is_class_v<T> && std::is_aggregate_v<T> && !kIsArray<T> &&
+                         !Container<T> && !HasRecordFields<T> && !Tupled<T>;
+
+/// Memory copies carry the value: no pointers, no padding, no value that some bytes don't have.
+template <class T>
+consteval bool plain_memory() {
+  if constexpr (kTrivialRecord<T>) return true;
+  else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, long double>) return false;
+  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) return true;
+  else if constexpr (kIsArray<T>) return plain_memory<typename T::value_type>();
+  else if constexpr (PlainAggregate<T> && std::is_trivially_copyable_v<T> && !std::is_empty_v<T>) {
+    constexpr int fields = net::field_count<T>();
+    if constexpr (fields < 1 || fields > 20) return false;
+    else {
+      using Sizes = decltype(net::with_fields(std::declval<T&>(), []<class... F>(F&...) {
+        return std::bool_constant<(plain_memory<F>() && ...) && (sizeof(F) + ...) == sizeof(T)>{};
+      }));
+      return Sizes::value;
+    }
+  } else return false;
+}
+template <class T>
+inline constexpr bool kPlainMemory = plain_memory<T>();
+
+template <class T>
+inline constexpr bool kNoCodec = false;
+
+template <class T>
+void encode(Encoder& out, const T& value);
+template <class T>
+T decode(Decoder& in);
+
+template <class T>
+void encode_container(Encoder& out, const T& values) {
+  using V = typename T::value_type;
+  out.varint(values.size());
+  if constexpr (kIs<T, std::vector> && kPlainMemory<V>) {
+    out.raw(values.data(), values.size() * sizeof(V));
+  } else {
+    for (const auto& v : values) encode<V>(out, v);
+  }
+}
+
+template <class T>
+T decode_container(Decoder& in) {
+  using V = typename T::value_type;
+  T values;
+  if constexpr (kIs<T, std::vector> && kPlainMemory<V>) {
+    const size_t n = in.count(sizeof(V));
+    values.resize(n);
+    if (n > 0) std::memcpy(values.data(), in.raw(n * sizeof(V)), n * sizeof(V));
+  } else {
+    Decoder::Nested nested(in);
+    const size_t n = in.count();
+    if constexpr (requires { values.reserve(n); }) values.reserve(std::min<size_t>(n, 4096));
+    for (size_t i = 0; i < n; ++i) {
+      if constexpr (Tupled<V> && requires { typename T::mapped_type; }) {
+        auto key = decode<std::remove_const_t<typename V::first_type>>(in);
+        values.insert(values.end(), V(std::move(key), decode<typename V::second_type>(in)));
+      } else {
+        values.insert(values.end(), decode<V>(in));
+      }
+    }
+  }
+  return values;
+}
+
+template <class Variant, size_t I = 0>
+Variant decode_variant(Decoder& in, size_t index) {
+  if constexpr (I < std::variant_size_v<Variant>) {
+    if (index == I) {
+      return Variant(std::in_place_index<I>, decode<std::variant_alternative_t<I, Variant>>(in));
+    }
+    return decode_variant<Variant, I + 1>(in, index);
+  } else {
+    Decoder::fail("a variant has no such alternative");
+  }
+}
+
+/// Calls f with references to the parts of a value that is made of parts.
+template <class T, class F>
+void each_part(T& value, F&& f) {
+  using Bare = std::remove_const_t<T>;
+  if constexpr (Tupled<Bare>) std::apply([&](auto&... part) { (f(part), ...); }, value);
+  else if constexpr (HasRecordFields<Bare>) std::apply([&](auto&... part) { (f(part), ...); }, Bare::record_fields(value));
+  else if constexpr (net::field_count<Bare>() > 0) net::with_fields(value, [&](auto&... part) { (f(part), ...); });
+}
+
+template <class T>
+void encode(Encoder& out, const T& value) {
+  if constexpr (TextLike<T>) out.text(value);
+  else if constexpr (kPlainMemory<T>) out.scalar(value);
+  else if constexpr (std::is_same_v<T, bool>) out.scalar(static_cast<uint8_t>(value));
+  else if constexpr (std::is_same_v<T, long double>) out.raw(&value, 10);
+  else if constexpr (std::is_empty_v<T>) out.scalar(uint8_t{0});
+  else if constexpr (kIs<T, std::optional>) {
+    out.scalar(static_cast<uint8_t>(value.has_value()));
+    if (value) encode(out, *value);
+  } else if constexpr (kIs<T, std::variant>) {
+    out.varint(value.index());
+    std::visit([&](const auto& v) { encode(out, v); }, value);
+  } else if constexpr (kIsArray<T>) {
+    for (const auto& v : value) encode(out, v);
+  } else if constexpr (HasRecordFields<T> || Tupled<T> || PlainAggregate<T>) {
+    each_part(value, [&](const auto& part) { encode(out, part); });
+  } else if constexpr (Container<T>) encode_container(out, value);
+  else {
+    static_assert(kNoCodec<T>,
+                  "tinderbox cannot turn this type into bytes. Pointers, references, spans and Rdds cannot travel; "
+                  "for a class of your own write in it: template <class Self> static auto record_fields(Self& "
+                  "self) { return std::tie(self.a, self.b); }");
+  }
+}
+
+template <class T>
+T decode(Decoder& in) {
+  if constexpr (TextLike<T>) return T(in.text());
+  else if constexpr (kPlainMemory<T>) return in.scalar<T>();
+  else if constexpr (std::is_same_v<T, bool>) return in.scalar<uint8_t>() != 0;
+  else if constexpr (std::is_same_v<T, long double>) {
+    T value = 0;
+    std::memcpy(&value, in.raw(10), 10);
+    return value;
+  } else if constexpr (std::is_empty_v<T>) {
+    in.raw(1);
+    return T{};
+  } else if constexpr (kIs<T, std::optional>) {
+    if (in.scalar<uint8_t>() == 0) return std::nullopt;
+    return decode<typename T::value_type>(in);
+  } else if constexpr (kIs<T, std::variant>) return decode_variant<T>(in, in.varint());
+  else if constexpr (kIs<T, std::pair>) {
+    auto first = decode<typename T::first_type>(in);
+    return T(std::move(first), decode<typename T::second_type>(in));
+  } else if constexpr (HasRecordFields<T> || Tupled<T> || kIsArray<T> || PlainAggregate<T>) {
+    Decoder::Nested nested(in);
+    T value{};
+    if constexpr (kIsArray<T>) {
+      for (auto& part : value) part = decode<typename T::value_type>(in);
+    } else {
+      each_part(value, [&]<class P>(P& part) { part = decode<P>(in); });
+    }
+    return value;
+  } else if constexpr (Container<T>) return decode_container<T>(in);
+  else static_assert(kNoCodec<T>, "tinderbox cannot make this type from bytes");
+}
+
+/// A value of type T to or from bytes of its own.
+template <class T>
+Bytes to_bytes(const T& value) {
+  Bytes bytes;
+  Encoder out(bytes);
+  encode(out, value);
+  return bytes;
+}
+/// Errors: DecodeError; also when bytes are left over.
+template <class T>
+T from_bytes(std::string_view bytes) {
+  Decoder in(bytes);
+  T value = decode<T>(in);
+  if (!in.done()) Decoder::fail("bytes are left over");
+  return value;
+}
+
+}  // namespace core
+}  // namespace tinderbox

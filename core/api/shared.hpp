@@ -1,0 +1,184 @@
+// Variables that tasks and the driver share: broadcast values go out, accumulators come back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/context.hpp"
+#include "core/api/owned.hpp"
+#include "core/plan/task.hpp"
+#include "net/mutex.hpp"
+
+namespace tinderbox {
+
+namespace core {
+/// Errors: throws std::runtime_error when the value was destroyed or no one has it.
+Payload fetch_broadcast(TaskContext& context, BroadcastId id);
+[[noreturn]] void fail_destroyed(BroadcastId id);
+[[noreturn]] void fail_driver_only(const char* what);
+}  // namespace core
+
+/// A read-only value that reaches each executor once. Copy it into capture().
+/// Source: Spark Broadcast.
+template <class T>
+class Broadcast {
+ public:
+  static_assert(std::is_same_v<T, owned_t<T>>, "a broadcast value must own its bytes");
+  Broadcast() = default;
+  Broadcast(Context& context, T value) : id_(context.new_broadcast_id()), driver_(std::make_shared<Driver>()) {
+    driver_->runtime = &context.runtime();
+    driver_->value = std::make_shared<const T>(std::move(value));
+    driver_->runtime->put_broadcast(id_, Payload(core::to_bytes<T>(*driver_->value)));
+  }
+  /// Fetched at the first use in a process. Errors: throws std::runtime_error after destroy().
+  const T& value() const {
+    if (!value_) value_ = find();
+    return *value_;
+  }
+  const T& operator*() const { return value(); }
+  BroadcastId id() const { return id_; }
+  /// Executors drop it and fetch it again when they need it.
+  void unpersist() { driver().runtime->remove_broadcast(id_, true); }
+  /// Removed everywhere; a later use is an error.
+  void destroy() {
+    driver().runtime->remove_broadcast(id_, false);
+    driver().value = nullptr;
+    value_ = nullptr;
+  }
+  template <class Self>
+  static auto record_fields(Self& self) {
+    return std::tie(self.id_.value);
+  }
+
+ private:
+  struct Driver {
+    core::Runtime* runtime = nullptr;
+    std::shared_ptr<const T> value;  // null: destroyed
+  };
+  Driver& driver() const {
+    if (!driver_) core::fail_driver_only("a broadcast variable");
+    return *driver_;
+  }
+  std::shared_ptr<const T> find() const {
+    if (driver_) {
+      if (!driver_->value) core::fail_destroyed(id_);
+      return driver_->value;
+    }
+    auto* context = core::TaskContext::current();
+    if (!context) core::fail_driver_only("a broadcast variable");
+    return std::static_pointer_cast<const T>(context->services->shared_objects().get_or_make(id_, [&] {
+      return std::make_shared<const T>(core::from_bytes<T>(core::fetch_broadcast(*context, id_).view()));
+    }));
+  }
+  BroadcastId id_;
+  std::shared_ptr<Driver> driver_;  // null on executors
+  mutable std::shared_ptr<const T> value_;
+};
+
+struct Add {
+  template <class T>
+  void operator()(T& into, const T& value) const {
+    into += value;
+  }
+};
+struct Append {
+  template <class T>
+  void operator()(std::vector<T>& into, const std::vector<T>& values) const {
+    into.insert(into.end(), values.begin(), values.end());
+  }
+  template <class T>
+  void operator()(std::vector<T>& into, const T& value) const {
+    into.push_back(value);
+  }
+};
+
+/// A sum that tasks add to and the driver reads. Copy it into capture().
+/// Exactly once a partition in actions; in transformations a retry may add again. Source: Spark AccumulatorV2.
+template <class T, class Merge>
+class Accumulator {
+ public:
+  static_assert(std::is_empty_v<Merge>, "the merge function of an accumulator must not capture anything");
+  Accumulator() = default;
+  Accumulator(Context& context, T zero, const std::string& name)
+      : id_(context.new_accumulator_id()), zero_(zero), driver_(std::make_shared<Driver>()) {
+    driver_->value = std::move(zero);
+    context.runtime().register_accumulator(id_, name, [driver = driver_](std::string_view delta) {
+      const T more = core::from_bytes<T>(delta);
+      net::Lock lock(driver->mutex);
+      Merge{}(driver->value, more);
+    });
+  }
+  /// On the driver it counts at once; in a task, when the task succeeds.
+  template <class U>
+  void add(const U& value) const {
+    if (auto* context = core::TaskContext::current()) {
+      add_to(pending(*context).value, value);
+    } else if (driver_) {
+      net::Lock lock(driver_->mutex);
+      add_to(driver_->value, value);
+    }
+  }
+  /// Errors: throws std::logic_error in a task.
+  T value() const {
+    if (!driver_ || core::TaskContext::current()) core::fail_driver_only("an accumulator's value");
+    net::Lock lock(driver_->mutex);
+    return driver_->value;
+  }
+  void reset() {
+    if (!driver_) core::fail_driver_only("an accumulator's reset");
+    net::Lock lock(driver_->mutex);
+    driver_->value = zero_;
+  }
+  AccumulatorId id() const { return id_; }
+  template <class Self>
+  static auto record_fields(Self& self) {
+    return std::tie(self.id_.value, self.zero_);
+  }
+
+ private:
+  struct Driver {
+    net::Mutex mutex;
+    T value GUARDED_BY(mutex);
+  };
+  struct Pending final : core::PendingAccumulator {
+    explicit Pending(T zero) : value(std::move(zero)) {}
+    Bytes encode() const override { return core::to_bytes<T>(value); }
+    T value;
+  };
+  template <class U>
+  static void add_to(T& into, const U& value) {
+    if constexpr (std::is_arithmetic_v<T>) Merge{}(into, static_cast<T>(value));
+    else Merge{}(into, value);
+  }
+  Pending& pending(core::TaskContext& context) const {
+    if (auto* found = context.pending(id_)) return static_cast<Pending&>(*found);
+    auto& fresh = context.pending_accumulators.emplace_back(id_, std::make_unique<Pending>(zero_));
+    return static_cast<Pending&>(*fresh.second);
+  }
+  AccumulatorId id_;
+  T zero_{};
+  std::shared_ptr<Driver> driver_;  // null on executors
+};
+
+using LongAccumulator = Accumulator<int64_t, Add>;
+using DoubleAccumulator = Accumulator<double, Add>;
+template <class T>
+using CollectionAccumulator = Accumulator<std::vector<T>, Append>;
+
+template <class T>
+Broadcast<T> Context::broadcast(T value) {
+  return Broadcast<T>(*this, std::move(value));
+}
+template <class T>
+Accumulator<std::vector<T>, Append> Context::collection_accumulator(const std::string& name) {
+  return {*this, {}, name};
+}
+template <class T, class Merge>
+Accumulator<T, Merge> Context::accumulator(T zero, Merge, const std::string& name) {
+  return {*this, std::move(zero), name};
+}
+
+}  // namespace tinderbox

@@ -1,0 +1,86 @@
+// Where records come from: driver data, numbers, lines of text, checkpoints.
+#pragma once
+
+#include "core/api/context.hpp"
+#include "core/api/node.hpp"
+
+namespace tinderbox::core {
+
+/// The bytes of a source partition that came with its task.
+std::string_view source_bytes(const Node& node, int32_t partition, const TaskContext& context);
+
+/// Driver data. Source: Spark ParallelCollectionRDD.
+template <class T>
+class ParallelizeNode final : public OperatorNode<ParallelizeNode<T>, T> {
+ public:
+  ParallelizeNode() = default;
+  explicit ParallelizeNode(Decoder&) {}
+  void encode(Encoder&) const {}
+  std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const override {
+    // The bytes live as long as the task, so the payload owns nothing.
+    return std::make_unique<EncodedCursor<T>>(Payload(nullptr, source_bytes(*this, partition, context)));
+  }
+};
+
+/// start + i·step for i < count, in equal slices.
+class RangeNode final : public OperatorNode<RangeNode, int64_t> {
+ public:
+  RangeNode(int64_t start, int64_t step, uint64_t count, int32_t slices);
+  explicit RangeNode(Decoder& in);
+  void encode(Encoder& out) const;
+  std::unique_ptr<Cursor<int64_t>> open(int32_t partition, TaskContext& context) const override;
+
+ private:
+  int64_t start_, step_;
+  uint64_t count_;
+  int32_t slices_;
+};
+/// Errors: throws std::invalid_argument when step is 0.
+uint64_t range_count(int64_t start, int64_t end, int64_t step);
+/// First index of slice i of n over `count` elements.
+uint64_t slice_start(uint64_t count, int32_t i, int32_t n);
+
+/// Lines of byte ranges of files. Source: Hadoop TextInputFormat.
+class TextNode final : public OperatorNode<TextNode, std::string_view> {
+ public:
+  TextNode() = default;
+  explicit TextNode(Decoder&) {}
+  void encode(Encoder&) const {}
+  std::unique_ptr<Cursor<std::string_view>> open(int32_t partition, TaskContext& context) const override;
+};
+
+/// Files of a checkpoint directory, part-NNNNN each. Source: Spark ReliableCheckpointRDD.
+template <class T>
+class CheckpointNode final : public OperatorNode<CheckpointNode<T>, T> {
+ public:
+  explicit CheckpointNode(std::string directory) : directory_(std::move(directory)) {}
+  explicit CheckpointNode(Decoder& in) : directory_(in.text()) {}
+  void encode(Encoder& out) const { out.text(directory_); }
+  std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const override;
+
+ private:
+  std::string directory_;
+};
+/// Errors: throws std::runtime_error with Spark's words.
+Payload read_checkpoint(const std::string& directory, int32_t partition, TaskContext& context);
+void write_checkpoint_part(const std::string& directory, std::string_view records, TaskContext& context);
+
+template <class T>
+std::unique_ptr<Cursor<T>> CheckpointNode<T>::open(int32_t partition, TaskContext& context) const {
+  return std::make_unique<EncodedCursor<T>>(read_checkpoint(directory_, partition, context));
+}
+
+/// Writes a partition's records to `directory`.
+struct WriteCheckpointPart {
+  Datum<std::string> directory;
+  auto parts() const { return std::tie(directory); }
+  template <class T>
+  void operator()(Cursor<T>& in, TaskContext& context) const {
+    Bytes records;
+    Encoder out(records);
+    drive<T>(in, context, [&](T&& record) { return core::encode<T>(out, record), true; });
+    write_checkpoint_part(directory.value, records, context);
+  }
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,56 @@
+// Where executors come from. One small interface; a master URL's scheme picks the implementation.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "conf/conf.hpp"
+#include "core/executor/process_blocks.hpp"
+#include "core/scheduler/driver_io.hpp"
+#include "core/shell.hpp"
+#include "net/loop.hpp"
+
+namespace tinderbox::core {
+
+/// What a backend is given. Thread: `post`, `registered` and `failed` from any thread.
+struct BackendPlace {
+  net::PollLoop& loop;  // the driver's
+  conf::Conf conf;
+  std::string app_name;
+  std::string build_id, code_hash;
+  ProcessBlocks* blocks;        // the driver's own; local executors share them
+  std::string host;             // as executors reach the driver
+  std::function<void(DriverEvent)> post;
+  /// Once: the application has an id, executors may come from now on.
+  std::function<void(AppId)> registered;
+};
+
+/// Thread: the driver's loop, but for the constructor and stop(), which the user's thread calls while the
+/// loop does not run yet or any more for this application.
+/// Source: Spark SchedulerBackend, ExternalClusterManager.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Over which executors speak to the driver.
+  virtual net::Endpoint& endpoint() = 0;
+  /// Asks the cluster manager for the application's executors. `board` sits on endpoint().
+  virtual void start(Switchboard& board) = 0;
+  /// How many executors (of the default resource profile) there should be.
+  virtual void want(int32_t executors) = 0;
+  virtual void kill(const ExecutorId& executor, bool replace) = 0;
+  virtual void stop() = 0;
+  /// Cores that tasks may use in all, for the default parallelism; 0: only known once executors came.
+  virtual int32_t known_cores() const { return 0; }
+  /// Failures of one task that end its job; negative: spark.task.maxFailures decides.
+  virtual int32_t max_task_failures() const { return -1; }
+  virtual bool is_local() const { return false; }
+  /// The peer that is an executor inside this process and shares its blocks; 0: none.
+  virtual PeerId local_executor() const { return 0; }
+};
+
+/// Errors: conf::Error for a URL that no backend takes (names those that there are), or an address that
+/// cannot be listened on.
+std::unique_ptr<Backend> make_backend(const std::string& master, BackendPlace place);
+
+}  // namespace tinderbox::core

@@ -1,0 +1,163 @@
+// The master's and the worker's page: plain HTML, everything that a peer named is escaped.
+#include "core/deploy/pages.hpp"
+
+#include <initializer_list>
+#include <utility>
+
+namespace tinderbox::core {
+namespace {
+
+constexpr std::string_view kHead =
+    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<meta name=\"viewport\" content=\"width=device-width\"><style>"
+    "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;"
+    "color:#222}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
+    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.35em .7em;"
+    "border-bottom:1px solid #ddd}th{background:#f5f5f5}ul{list-style:none;padding:0}"
+    "a{color:#06c}</style>";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+/// A link only to http and https: another scheme in a peer's text could run a script.
+std::string link(std::string_view url, std::string_view text) {
+  if (!url.starts_with("http://") && !url.starts_with("https://")) return escaped(text);
+  return "<a href=\"" + escaped(url) + "\">" + escaped(text) + "</a>";
+}
+
+std::string mebibytes(int64_t mib) { return std::to_string(mib) + " MiB"; }
+
+/// Cells are HTML already.
+class Table {
+ public:
+  Table(std::string_view title, size_t count, std::initializer_list<std::string_view> columns) {
+    out_ = "<h2>" + escaped(title) + " (" + std::to_string(count) + ")</h2><table><thead><tr>";
+    for (std::string_view c : columns) out_ += "<th>" + escaped(c) + "</th>";
+    out_ += "</tr></thead><tbody>";
+  }
+  void row(std::initializer_list<std::string> cells) {
+    out_ += "<tr>";
+    for (const std::string& c : cells) out_ += "<td>" + c + "</td>";
+    out_ += "</tr>";
+  }
+  std::string take() { return std::move(out_) + "</tbody></table>"; }
+
+ private:
+  std::string out_;
+};
+
+std::string item(std::string_view name, const std::string& html) {
+  return "<li><strong>" + escaped(name) + ":</strong> " + html + "</li>";
+}
+
+std::string page(std::string_view title, const std::string& body) {
+  return std::string(kHead) + "<title>" + escaped(title) + "</title></head><body><h1>" +
+         escaped(title) + "</h1>" + body + "</body></html>";
+}
+
+std::string workers_table(const ClusterStatus& s) {
+  Table t("Workers", s.workers.size(),
+          {"Worker Id", "Address", "State", "Cores", "Memory", "Resources"});
+  for (const WorkerRow& w : s.workers)
+    t.row({link(w.web_ui_url, w.id.value), escaped(w.host) + ":" + std::to_string(w.port),
+           std::string(name_of(w.state)),
+           std::to_string(w.cores) + " (" + std::to_string(w.cores_used) + " Used)",
+           mebibytes(w.memory_mib) + " (" + mebibytes(w.memory_used_mib) + " Used)", ""});
+  return t.take();
+}
+
+std::string apps_table(std::string_view title, const std::vector<AppRow>& apps, const Zone& zone) {
+  Table t(title, apps.size(),
+          {"Application ID", "Name", "Cores", "Memory per Executor", "Resources Per Executor",
+           "Submitted Time", "User", "State", "Duration"});
+  for (const AppRow& a : apps)
+    t.row({escaped(a.id.value), link(a.ui_url, a.name), std::to_string(a.cores_granted),
+           mebibytes(a.memory_per_executor_mib), "", page_date(a.submitted, zone), escaped(a.user),
+           std::string(name_of(a.state)), show_duration(a.duration)});
+  return t.take();
+}
+
+std::string drivers_table(std::string_view title, const std::vector<DriverRow>& drivers,
+                          const Zone& zone) {
+  Table t(title, drivers.size(),
+          {"Submission ID", "Submitted Time", "Worker", "State", "Cores", "Memory", "Resources",
+           "Main Class"});
+  for (const DriverRow& d : drivers)
+    t.row({escaped(d.id.value), page_date(d.submitted, zone),
+           d.worker.value.empty() ? "None" : escaped(d.worker.value),
+           std::string(name_of(d.state)), std::to_string(d.cores), mebibytes(d.memory_mib), "",
+           escaped(d.main_class)});
+  return t.take();
+}
+
+std::string executors_table(std::string_view title, const std::vector<WorkerExecutorRow>& rows) {
+  Table t(title, rows.size(),
+          {"ExecutorID", "State", "Cores", "Memory", "Resources", "Job Details"});
+  for (const WorkerExecutorRow& e : rows)
+    t.row({std::to_string(e.id), std::string(name_of(e.state)), std::to_string(e.cores),
+           mebibytes(e.memory_mib), "",
+           "ID: " + escaped(e.app.value) + "<br>Name: " + escaped(e.app_name) +
+               "<br>User: " + escaped(e.user)});
+  return t.take();
+}
+
+std::string counts(size_t running, size_t completed) {
+  return std::to_string(running) + " Running, " + std::to_string(completed) + " Completed";
+}
+
+std::string summary(const ClusterStatus& s) {
+  int64_t alive = 0, cores = 0, cores_used = 0, memory = 0, memory_used = 0;
+  for (const WorkerRow& w : s.workers) {
+    if (w.state != WorkerState::Alive) continue;
+    ++alive;
+    cores += w.cores, cores_used += w.cores_used;
+    memory += w.memory_mib, memory_used += w.memory_used_mib;
+  }
+  return "<ul>" + item("URL", escaped(s.url)) + item("Alive Workers", std::to_string(alive)) +
+         item("Cores in use",
+              std::to_string(cores) + " Total, " + std::to_string(cores_used) + " Used") +
+         item("Memory in use", mebibytes(memory) + " Total, " + mebibytes(memory_used) + " Used") +
+         item("Applications", counts(s.active_apps.size(), s.completed_apps.size())) +
+         item("Drivers", counts(s.active_drivers.size(), s.completed_drivers.size())) +
+         item("Status", std::string(name_of(s.state))) + "</ul>";
+}
+
+}  // namespace
+
+std::string master_page(const ClusterStatus& s, const Zone& zone) {
+  return page("Spark Master at " + s.url,
+              summary(s) + workers_table(s) +
+                  apps_table("Running Applications", s.active_apps, zone) +
+                  drivers_table("Running Drivers", s.active_drivers, zone) +
+                  apps_table("Completed Applications", s.completed_apps, zone) +
+                  drivers_table("Completed Drivers", s.completed_drivers, zone));
+}
+
+std::string worker_page(const WorkerStatus& s, const Zone& zone) {
+  std::string body =
+      "<ul>" + item("ID", escaped(s.id.value)) + item("Master URL", escaped(s.master_url)) +
+      item("Cores", std::to_string(s.cores) + " (" + std::to_string(s.cores_used) + " Used)") +
+      item("Memory", mebibytes(s.memory_mib) + " (" + mebibytes(s.memory_used_mib) + " Used)") +
+      "</ul><p>" + link(s.master_web_ui_url, "Back to Master") + "</p>" +
+      executors_table("Running Executors", s.executors);
+  if (!s.drivers.empty()) body += drivers_table("Running Drivers", s.drivers, zone);
+  if (!s.finished_executors.empty())
+    body += executors_table("Finished Executors", s.finished_executors);
+  if (!s.finished_drivers.empty())
+    body += drivers_table("Finished Drivers", s.finished_drivers, zone);
+  return page("Spark Worker at " + s.host + ":" + std::to_string(s.port), body);
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,23 @@
+// Files and archives of an application (--files, --archives): handed out by the driver, fetched by
+// executors into their working directories before they run tasks.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "conf/conf.hpp"
+#include "core/storage/block_manager.hpp"
+
+namespace tinderbox::core {
+
+/// Makes the driver's local files readable at `address` (host:port of its block server) and returns
+/// spark.files and spark.archives as executors are to see them; other URLs stay as they are.
+/// Errors: conf::Error for a file that is not there.
+std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, BlockManager& blocks,
+                                                      const std::string& address);
+
+/// Fetches what spark.files and spark.archives of `conf` name into `directory`. Blocks.
+/// Errors: one line for the first that can't be had.
+Result<bool> fetch_app_files(const conf::Conf& conf, const std::string& directory);
+
+}  // namespace tinderbox::core

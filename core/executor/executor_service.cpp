@@ -1,0 +1,176 @@
+#include "core/executor/executor_service.hpp"
+
+#include "conf/keys.hpp"
+#include "core/executor/app_files.hpp"
+#include "core/executor/task_runner.hpp"
+#include "core/executor/task_services.hpp"
+#include "core/exit_codes.hpp"
+#include "core/shell.hpp"
+#include "net/environment.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+constexpr Duration kReportRunning = std::chrono::milliseconds(20);
+
+conf::Conf merge(conf::Conf startup, const std::map<std::string, std::string>& properties) {
+  for (const auto& [name, value] : properties) startup = startup.with(name, value);
+  return startup;
+}
+
+}  // namespace
+
+class ExecutorService::Impl final : public DriverLink {
+ public:
+  Impl(net::PollLoop& loop, net::Endpoint& endpoint, ExecutorServiceOptions options, OnExit on_exit)
+      : loop_(loop), options_(std::move(options)), on_exit_(std::move(on_exit)), board_(endpoint),
+        machine_(options_.executor), shell_(loop, board_, machine_, *this, "Executor") {
+    shell_.listen<ToExecutor>();
+    shell_.listen_losses();
+  }
+  ~Impl() override {
+    if (services_) services_->stop("the executor stops");
+    if (runner_) runner_->stop();
+  }
+
+  void start() { shell_.feed(StartExecutor{}); }
+  void request_stop(int code, std::string reason) { shell_.post(StopRequested{code, std::move(reason)}); }
+
+  /// Thread: any; a task body asks the driver.
+  void send(ToDriver message) override { shell_.post(ServiceRequest{std::move(message)}); }
+
+  void apply(const BuildServices& e) {
+    conf_ = merge(options_.startup, e.properties);
+    shell_.feed(build(e));
+  }
+  void apply(const KeepProgram& e) { runner_->keep_program(e.program); }
+  void apply(const DropProgram& e) { runner_->forget_program(e.program); }
+  void apply(const StartTasks& e) {
+    runner_->start(e.launch);
+    report_running_later();
+  }
+  void apply(const StopTask& e) { runner_->kill(e.kill); }
+  void apply(const TakeBack& e) { shell_.feed(RevokeAnswered{runner_->revoke(e.tasks)}); }
+  void apply(const ForServices& e) {
+    if (std::holds_alternative<HeartbeatAnswer>(e.message))
+      shell_.feed(BlocksMoved{blocks_->manager->state()});
+    else
+      services_->on_driver_message(e.message);
+  }
+  void apply(const MeasureAndBeat&) {
+    shell_.feed(ServiceRequest{ExecutorHeartbeat{options_.executor.id, {}, net::resident_bytes()}});
+  }
+  void apply(const Exit& e) {
+    if (services_) services_->stop(e.reason);
+    on_exit_(e.code, e.reason);
+  }
+
+ private:
+  ServicesBuilt build(const BuildServices& e) {
+    ServicesBuilt built;
+    if (Result<bool> opened = open_blocks(); !opened) {
+      built.exit_code = kExitDiskStoreFailure;
+      built.error = opened.error().message;
+      return built;
+    }
+    if (!options_.shared_blocks) {
+      if (Result<bool> fetched = fetch_app_files(conf_, "."); !fetched) {
+        built.exit_code = kExitFailure;
+        built.error = fetched.error().message;
+        return built;
+      }
+    }
+    for (const std::string& line : blocks_->manager->skipped_dirs())
+      net::log(net::Level::Warn, "Executor", line);
+    ExecutorServicesOptions services;
+    services.self = blocks_->id;
+    services.driver = {{"driver"}, "", e.driver_block_address};
+    services.properties = e.properties;
+    services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
+    services.seed = options_.executor.seed;
+    services.ask_timeout = conf_.get(conf::kRpcAskTimeout);
+    services_ = std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer,
+                                                   *this);
+    start_runner();
+    built.ok = true;
+    built.block_address = blocks_->id.address;
+    built.local_dirs = blocks_->manager->local_dirs();
+    built.heartbeat_interval = conf_.get(conf::kExecutorHeartbeatInterval);
+    built.heartbeat_max_failures = conf_.get(conf::kExecutorHeartbeatMaxFailures);
+    return built;
+  }
+
+  Result<bool> open_blocks() {
+    if (options_.shared_blocks) {
+      blocks_ = options_.shared_blocks;
+      return true;
+    }
+    ProcessBlocksOptions o;
+    o.conf = conf_;
+    o.self = options_.executor.id;
+    o.host = options_.executor.host;
+    o.bind_host = options_.bind_host;
+    o.port = conf_.get(conf::kBlockManagerPort);
+    o.memory = conf_.get(conf::kExecutorMemory);
+    auto opened = ProcessBlocks::open(o, [this](std::vector<BlockUpdate> updates) {
+      shell_.post(BlocksMoved{std::move(updates)});
+    });
+    if (!opened) return opened.error();
+    own_blocks_ = std::move(*opened);
+    blocks_ = own_blocks_.get();
+    return true;
+  }
+
+  void start_runner() {
+    TaskRunnerOptions o;
+    o.threads = std::max(1, options_.executor.cores / std::max(1, conf_.get(conf::kTaskCpus)));
+    o.max_result_size = conf_.get(conf::kDriverMaxResultSize);
+    o.max_direct_result_size = conf_.get(conf::kTaskMaxDirectResultSize);
+    o.decode = Program::decode;
+    o.now = [this] { return loop_.now(); };
+    o.on_updates = [this] {
+      loop_.post([this] {
+        if (auto updates = runner_->take_updates(); !updates.empty())
+          shell_.feed(TasksMoved{std::move(updates)});
+      });
+    };
+    o.on_kill = [this] { services_->interrupt(); };
+    runner_ = std::make_unique<TaskRunner>(std::move(o), *services_);
+  }
+
+  /// Ends of tasks ring by themselves; that a long one runs is told from here.
+  void report_running_later() {
+    if (reporting_) return;
+    reporting_ = true;
+    loop_.after(kReportRunning, [this] {
+      reporting_ = false;
+      if (auto updates = runner_->take_updates(); !updates.empty())
+        shell_.feed(TasksMoved{std::move(updates)});
+      if (runner_->unfinished() > 0) report_running_later();
+    });
+  }
+
+  net::PollLoop& loop_;
+  ExecutorServiceOptions options_;
+  OnExit on_exit_;
+  Switchboard board_;
+  Executor machine_;
+  Shell<Executor, Impl> shell_;
+  conf::Conf conf_;
+  std::unique_ptr<ProcessBlocks> own_blocks_;
+  ProcessBlocks* blocks_ = nullptr;
+  std::unique_ptr<ExecutorServices> services_;
+  std::unique_ptr<TaskRunner> runner_;
+  bool reporting_ = false;
+};
+
+ExecutorService::ExecutorService(net::PollLoop& loop, net::Endpoint& endpoint,
+                                 ExecutorServiceOptions options, OnExit on_exit)
+    : impl_(std::make_unique<Impl>(loop, endpoint, std::move(options), std::move(on_exit))) {}
+ExecutorService::~ExecutorService() = default;
+void ExecutorService::start() { impl_->start(); }
+void ExecutorService::request_stop(int code, std::string reason) {
+  impl_->request_stop(code, std::move(reason));
+}
+
+}  // namespace tinderbox::core

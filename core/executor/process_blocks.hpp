@@ -1,0 +1,36 @@
+// Block store and block transfer of one process, made together: an executor's, or the driver's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "conf/conf.hpp"
+#include "core/storage/block_manager.hpp"
+#include "core/storage/block_transfer.hpp"
+#include "net/files.hpp"
+
+namespace tinderbox::core {
+
+struct ProcessBlocksOptions {
+  conf::Conf conf;
+  ExecutorId self;
+  std::string host;            // as peers reach it
+  std::string bind_host;
+  int port = 0;                // 0: any
+  bool network = true;         // false: local mode, nobody else asks for blocks
+  int64_t memory = 0;          // of the process, spark.executor.memory or spark.driver.memory
+};
+
+/// Members end in reverse order: the transfer before what it serves from.
+struct ProcessBlocks {
+  std::unique_ptr<net::Files> files;
+  BlockManagerId id;
+  std::unique_ptr<BlockManager> manager;
+  std::unique_ptr<BlockTransfer> transfer;
+
+  /// Errors: no local directory (exit code 53), or no port.
+  static Result<std::unique_ptr<ProcessBlocks>> open(const ProcessBlocksOptions& options,
+                                                     BlockListener listener);
+};
+
+}  // namespace tinderbox::core

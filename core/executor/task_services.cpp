@@ -1,0 +1,505 @@
+// What task bodies of this process reach.
+#include "core/executor/task_services.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/machine.hpp"
+#include "core/plan/bytes.hpp"
+#include "core/shuffle/map_status.hpp"
+#include "core/storage/block_id.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
+
+uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+/// The mark of the task that runs on this thread; outside tasks one that is never set.
+const std::atomic<bool>& kill_mark() {
+  static const std::atomic<bool> kNever{false};
+  const TaskContext* context = TaskContext::current();
+  return context ? context->killed : kNever;
+}
+
+/// Hands a map task's partitions to the store and tells their sizes as a status does.
+class StoredMapOutput : public MapOutputWriter {
+ public:
+  StoredMapOutput(std::unique_ptr<PendingMapOutput> output, BlockManagerId self, int64_t map_id)
+      : output_(std::move(output)), self_(std::move(self)), map_id_(map_id) {}
+
+  Result<bool> append(int32_t r, std::string_view bytes) override {
+    return output_->append(r, bytes);
+  }
+  Result<MapStatus> commit() override {
+    const Result<std::vector<int64_t>> lengths = output_->commit();
+    if (!lengths) return lengths.error();
+    MapStatus status;
+    status.location = self_;
+    status.map_id = map_id_;
+    status.sizes = encode_sizes(*lengths);
+    return status;
+  }
+
+ private:
+  std::unique_ptr<PendingMapOutput> output_;
+  const BlockManagerId self_;
+  const int64_t map_id_;
+};
+
+}  // namespace
+
+/// What an executor must know to put a broadcast variable together; block `broadcast_I` of the
+/// driver.
+struct ExecutorServices::BroadcastHeader {
+  uint64_t size = 0;
+  uint64_t piece_size = 1;
+  std::vector<uint64_t> checksums;  // one a piece
+
+  std::pair<size_t, size_t> span(size_t piece) const {
+    const size_t start = piece * piece_size;
+    return {start, std::min<size_t>(piece_size, size - start)};
+  }
+  Bytes encode() const {
+    Bytes bytes;
+    Encoder out(bytes);
+    out.varint(size);
+    out.varint(piece_size);
+    for (const uint64_t sum : checksums) out.scalar(sum);
+    return bytes;
+  }
+  static Result<BroadcastHeader> decode(std::string_view bytes) {
+    try {
+      Decoder in(bytes);
+      BroadcastHeader header;
+      header.size = in.varint();
+      header.piece_size = in.varint();
+      const size_t pieces = in.remaining() / sizeof(uint64_t);
+      if (header.piece_size == 0 || header.size > pieces * header.piece_size ||
+          (pieces > 0 && header.size <= (pieces - 1) * header.piece_size))
+        return Error{"its header does not fit its pieces"};
+      for (size_t i = 0; i < pieces; ++i) header.checksums.push_back(in.scalar<uint64_t>());
+      return header;
+    } catch (const DecodeError& e) {
+      return Error{std::string("its header is damaged: ") + e.what()};
+    }
+  }
+};
+
+ExecutorServices::ExecutorServices(ExecutorServicesOptions options, BlockManager& blocks,
+                                   BlockTransfer& transfer, DriverLink& driver)
+    : options_(std::move(options)),
+      blocks_(blocks),
+      transfer_(transfer),
+      driver_(driver),
+      random_(options_.seed) {
+  net::Lock lock(alarm_->mutex);
+  alarm_->services = this;
+}
+
+ExecutorServices::~ExecutorServices() {
+  net::Lock lock(alarm_->mutex);
+  alarm_->services = nullptr;
+}
+
+// ---- questions to the driver
+// ---------------------------------------------------------------------
+
+ExecutorServices::AskPtr ExecutorServices::begin_ask() {
+  const uint64_t id = next_ask_++;
+  auto ask = std::make_shared<Ask>();
+  ask->id = id;
+  asks_[id] = ask;
+  if (options_.ask_timeout > Duration::zero())
+    transfer_.after(options_.ask_timeout, [alarm = alarm_, id] {
+      net::Lock lock(alarm->mutex);
+      if (alarm->services) alarm->services->time_out(id);
+    });
+  return ask;
+}
+
+void ExecutorServices::end_ask(Ask& ask) {
+  ask.answered = true;
+  asks_.erase(ask.id);
+  changed_.notify_all();
+}
+
+void ExecutorServices::time_out(uint64_t id) {
+  net::Lock lock(mutex_);
+  const auto it = asks_.find(id);
+  if (it == asks_.end()) return;
+  if (const AskPtr ask = it->second.lock()) ask->timed_out = true;
+  asks_.erase(it);
+  changed_.notify_all();
+}
+
+std::optional<Error> ExecutorServices::why_not_wait() const {
+  if (!stopped_.empty()) return Error{stopped_};
+  if (kill_mark()) return Error{"the task was killed"};
+  return std::nullopt;
+}
+
+Result<bool> ExecutorServices::wait(net::Lock& lock, const Ask& ask) {
+  while (!ask.answered) {
+    if (std::optional<Error> why = why_not_wait()) return *why;
+    if (ask.timed_out)
+      return Error{"the driver did not answer within " +
+                   std::to_string(options_.ask_timeout / std::chrono::seconds(1)) + " s"};
+    changed_.wait(lock);
+  }
+  return true;
+}
+
+void ExecutorServices::interrupt() {
+  {
+    net::Lock lock(mutex_);
+    changed_.notify_all();
+  }
+  transfer_.interrupt();
+}
+
+void ExecutorServices::stop(const std::string& reason) {
+  {
+    net::Lock lock(mutex_);
+    if (stopped_.empty()) stopped_ = reason;
+    changed_.notify_all();
+  }
+  transfer_.interrupt();
+}
+
+bool ExecutorServices::on_driver_message(const ToExecutor& message) {
+  const auto answer = [this](uint64_t request, const auto& fill) {
+    net::Lock lock(mutex_);
+    const auto it = asks_.find(request);
+    if (it == asks_.end()) return;  // nobody waits any more
+    const AskPtr ask = it->second.lock();
+    if (!ask) return;
+    fill(*ask);
+    end_ask(*ask);
+  };
+  bool mine = true;
+  std::visit(overloaded{
+                 [&](const MapOutputs& m) { on_map_outputs(m); },
+                 [&](const BlockLocations& m) {
+                   answer(m.request, [&](Ask& ask) { ask.locations = m.locations; });
+                 },
+                 [&](const CommitAnswer& m) {
+                   answer(m.request, [&](Ask& ask) { ask.allowed = m.allowed; });
+                 },
+                 [&](const RemoveRdd& m) { blocks_.remove_rdd(m.rdd); },
+                 [&](const RemoveShuffle& m) {
+                   blocks_.remove_shuffle(m.shuffle);
+                   net::Lock lock(mutex_);
+                   const auto it = outputs_.find(m.shuffle);
+                   if (it != outputs_.end() && it->second.value) outputs_.erase(it);
+                 },
+                 [&](const RemoveBroadcast& m) { remove_broadcast(m.broadcast); },
+                 [&](const RemoveBlocks& m) {
+                   for (const std::string& block : m.blocks) blocks_.remove(block);
+                 },
+                 [&](const auto&) { mine = false; },
+             },
+             message);
+  return mine;
+}
+
+// ---- map outputs
+// ---------------------------------------------------------------------------------
+
+/// Whoever waits for a dropped answer asks again.
+void ExecutorServices::clear_outputs(int64_t epoch) {
+  epoch_ = epoch;
+  for (auto& [shuffle, outputs] : outputs_)
+    if (outputs.ask) end_ask(*outputs.ask);
+  outputs_.clear();
+}
+
+Result<MapOutputsPtr> ExecutorServices::map_outputs(ShuffleId shuffle, int64_t epoch) {
+  net::Lock lock(mutex_);
+  if (epoch > epoch_) clear_outputs(epoch);
+  while (true) {
+    Outputs& outputs = outputs_[shuffle];
+    if (outputs.value) return outputs.value;
+    if (!outputs.ask) {
+      outputs.ask = begin_ask();
+      lock.unlock();
+      driver_.send(MapOutputsRequest{shuffle});
+      lock.lock();
+      continue;
+    }
+    const AskPtr ask = outputs.ask;
+    if (Result<bool> answered = wait(lock, *ask); !answered) {
+      const auto it = outputs_.find(shuffle);
+      if (ask->timed_out && it != outputs_.end() && it->second.ask == ask) outputs_.erase(it);
+      return Error{"cannot learn where the outputs of shuffle " + std::to_string(shuffle.value) +
+                   " are: " + answered.error().message};
+    }
+  }
+}
+
+void ExecutorServices::on_map_outputs(const MapOutputs& message) {
+  for (const auto& [executor, directories] : message.local_dirs)
+    transfer_.set_local_dirs(ExecutorId{executor}, directories);
+  net::Lock lock(mutex_);
+  AskPtr ask;
+  if (const auto it = outputs_.find(message.shuffle); it != outputs_.end()) ask = it->second.ask;
+  if (message.epoch > epoch_) clear_outputs(message.epoch);
+  if (ask) end_ask(*ask);
+  if (message.epoch == epoch_)
+    outputs_[message.shuffle].value = std::make_shared<const MapOutputs>(message);
+  else if (const auto it = outputs_.find(message.shuffle);
+           it != outputs_.end() && !it->second.value)
+    outputs_.erase(it);  // from before an output was lost: whoever waits asks again
+}
+
+std::unique_ptr<MapOutputWriter> ExecutorServices::map_output(ShuffleId shuffle, int64_t map_id,
+                                                              int32_t, int32_t num_reduces) {
+  return std::make_unique<StoredMapOutput>(blocks_.map_outputs().open(shuffle, map_id, num_reduces),
+                                           options_.self, map_id);
+}
+
+// ---- blocks
+// --------------------------------------------------------------------------------------
+
+std::unique_ptr<BlockStream> ExecutorServices::fetch(std::vector<BlockWant> wants,
+                                                     const std::atomic<bool>& killed) {
+  return transfer_.fetch(std::move(wants), killed);
+}
+
+Result<Payload> ExecutorServices::fetch_one(const BlockManagerId& from, const std::string& block) {
+  const std::unique_ptr<BlockStream> stream =
+      transfer_.fetch({{.from = from, .block = block}}, kill_mark());
+  std::optional<FetchedBlock> fetched = stream->next();
+  return std::move(fetched->bytes);
+}
+
+Result<ExecutorServices::Locations> ExecutorServices::ask_locations(
+    std::vector<std::string> blocks) {
+  const size_t count = blocks.size();
+  net::Lock lock(mutex_);
+  const AskPtr ask = begin_ask();
+  lock.unlock();
+  driver_.send(BlockLocationsRequest{ask->id, std::move(blocks)});
+  lock.lock();
+  const Result<bool> answered = wait(lock, *ask);
+  asks_.erase(ask->id);
+  if (!answered) return answered.error();
+  ask->locations.resize(count);
+  return std::move(ask->locations);
+}
+
+/// Same host first, otherwise in random order; never this process itself.
+std::vector<BlockManagerId> ExecutorServices::in_trying_order(std::vector<BlockManagerId> from,
+                                                              bool driver_too) {
+  std::erase_if(from, [&](const BlockManagerId& id) {
+    return id.executor == options_.self.executor || id.executor == options_.driver.executor;
+  });
+  if (driver_too) from.push_back(options_.driver);
+  {
+    net::Lock lock(mutex_);
+    std::shuffle(from.begin(), from.end(), random_);
+  }
+  std::stable_partition(from.begin(), from.end(),
+                        [&](const BlockManagerId& id) { return id.host == options_.self.host; });
+  return from;
+}
+
+std::optional<Payload> ExecutorServices::get_block(const std::string& block) {
+  if (std::optional<Payload> own = blocks_.get(block)) return own;
+  if (options_.driver.executor.value.empty()) return std::nullopt;
+  Result<Locations> locations = ask_locations({block});
+  if (!locations) return std::nullopt;
+  for (const BlockManagerId& from : in_trying_order(std::move((*locations)[0]), false))
+    if (Result<Payload> bytes = fetch_one(from, block)) return std::move(*bytes);
+  return std::nullopt;
+}
+
+bool ExecutorServices::put_block(const std::string& block, const StorageLevel& level,
+                                 Payload bytes) {
+  const std::optional<BlockId> id = parse_block_id(block);
+  const bool tell_driver = id && id->kind == BlockId::Kind::Rdd;
+  return blocks_.put(block, level, std::move(bytes), tell_driver);
+}
+
+// ---- broadcast
+// -----------------------------------------------------------------------------------
+
+Result<bool> ExecutorServices::create_broadcast(BroadcastId id, Payload value) {
+  {
+    net::Lock lock(mutex_);
+    broadcasts_[id].value = value;
+  }
+  BroadcastHeader header;
+  header.size = value.size();
+  header.piece_size = static_cast<uint64_t>(std::max<int64_t>(options_.broadcast_piece_size, 1));
+  const auto owner = std::make_shared<const Payload>(std::move(value));
+  for (size_t start = 0; start < owner->size(); start += header.piece_size) {
+    const std::string_view piece = owner->view().substr(start, header.piece_size);
+    const auto number = static_cast<int32_t>(header.checksums.size());
+    header.checksums.push_back(checksum(piece));
+    const std::string block = broadcast_piece_block(id, number);
+    if (blocks_.put(block, kMemoryAndDisk, Payload(owner, piece), true)) continue;
+    remove_broadcast(id);
+    return Error{"Failed to store " + block + " of " + broadcast_block(id)};
+  }
+  if (!blocks_.put(broadcast_block(id), kMemoryAndDisk, Payload(header.encode()), false)) {
+    remove_broadcast(id);
+    return Error{"Failed to store " + broadcast_block(id)};
+  }
+  return true;
+}
+
+void ExecutorServices::remove_broadcast(BroadcastId id) {
+  {
+    net::Lock lock(mutex_);
+    const auto it = broadcasts_.find(id);
+    if (it != broadcasts_.end() && !it->second.fetching) broadcasts_.erase(it);
+  }
+  shared_objects().erase(id);
+  blocks_.remove_broadcast(id);
+}
+
+Result<Payload> ExecutorServices::broadcast(BroadcastId id) {
+  net::Lock lock(mutex_);
+  while (true) {
+    Cached& cached = broadcasts_[id];
+    if (cached.value) return *cached.value;
+    if (!cached.fetching) break;
+    if (std::optional<Error> why = why_not_wait()) return *why;
+    changed_.wait(lock);
+  }
+  broadcasts_[id].fetching = true;
+  lock.unlock();
+  Result<Payload> value = fetch_broadcast(id);
+  lock.lock();
+  broadcasts_[id].fetching = false;
+  if (value)
+    broadcasts_[id].value = *value;
+  else
+    broadcasts_.erase(id);
+  changed_.notify_all();
+  return value;
+}
+
+Result<ExecutorServices::BroadcastHeader> ExecutorServices::broadcast_header(BroadcastId id) {
+  const std::string name = broadcast_block(id);
+  Result<Payload> bytes = blocks_.read(name);
+  if (!bytes && !options_.driver.executor.value.empty()) {
+    bytes = fetch_one(options_.driver, name);
+    if (bytes) (void)blocks_.put(name, kMemoryAndDisk, *bytes, false);
+  }
+  if (!bytes) return Error{"Failed to get " + name + ": " + bytes.error().message};
+  Result<BroadcastHeader> header = BroadcastHeader::decode(bytes->view());
+  if (!header) return Error{"Failed to get " + name + ": " + header.error().message};
+  return header;
+}
+
+Result<Payload> ExecutorServices::fetch_broadcast(BroadcastId id) {
+  const Result<BroadcastHeader> header = broadcast_header(id);
+  if (!header) return header.error();
+  const std::shared_ptr<char[]> value = std::make_shared_for_overwrite<char[]>(header->size);
+  std::vector<int32_t> missing;
+  for (size_t piece = 0; piece < header->checksums.size(); ++piece) {
+    const auto number = static_cast<int32_t>(piece);
+    const auto [start, length] = header->span(piece);
+    const std::optional<Payload> own = blocks_.get(broadcast_piece_block(id, number));
+    if (own && own->size() == length)
+      std::memcpy(value.get() + start, own->view().data(), length);
+    else
+      missing.push_back(number);
+  }
+  if (!missing.empty()) {
+    if (Result<bool> got = fetch_pieces(id, *header, value, std::move(missing)); !got)
+      return got.error();
+  }
+  return Payload(value, std::string_view(value.get(), header->size));
+}
+
+/// Pieces in random order, each from a holder that is tried in turn; what came is served to others.
+Result<bool> ExecutorServices::fetch_pieces(BroadcastId id, const BroadcastHeader& header,
+                                            const std::shared_ptr<char[]>& value,
+                                            std::vector<int32_t> missing) {
+  {
+    net::Lock lock(mutex_);
+    std::shuffle(missing.begin(), missing.end(), random_);
+  }
+  std::vector<std::string> names;
+  for (const int32_t piece : missing) names.push_back(broadcast_piece_block(id, piece));
+  Result<Locations> locations = ask_locations(names);
+  if (!locations)
+    return Error{"Failed to get " + broadcast_block(id) + ": " + locations.error().message};
+  std::vector<std::vector<BlockManagerId>> holders;
+  for (std::vector<BlockManagerId>& at : *locations)
+    holders.push_back(in_trying_order(std::move(at), true));
+  std::vector<size_t> tries(missing.size());
+  std::vector<size_t> open(missing.size());  // positions in `missing`
+  std::iota(open.begin(), open.end(), size_t{0});
+  while (!open.empty()) {
+    std::vector<BlockWant> wants;
+    for (const size_t i : open)
+      wants.push_back(
+          {.from = holders[i][tries[i]],
+           .block = names[i],
+           .size = static_cast<int64_t>(header.span(static_cast<size_t>(missing[i])).second)});
+    const std::unique_ptr<BlockStream> stream = transfer_.fetch(wants, kill_mark());
+    std::vector<size_t> again;
+    while (std::optional<FetchedBlock> fetched = stream->next()) {
+      const size_t i = open[fetched->index];
+      const auto piece = static_cast<size_t>(missing[i]);
+      const auto [start, length] = header.span(piece);
+      std::string why = fetched->bytes ? "" : fetched->bytes.error().message;
+      if (fetched->bytes && (fetched->bytes->size() != length ||
+                             checksum(fetched->bytes->view()) != header.checksums[piece]))
+        why = "corrupt remote block " + names[i] + " of " + broadcast_block(id);
+      if (why.empty()) {
+        std::memcpy(value.get() + start, fetched->bytes->view().data(), length);
+        (void)blocks_.put(names[i], kMemoryAndDisk,
+                          Payload(value, std::string_view(value.get() + start, length)), true);
+      } else if (++tries[i] < holders[i].size() && !kill_mark()) {
+        again.push_back(i);
+      } else {
+        return Error{"Failed to get " + names[i] + " of " + broadcast_block(id) + ": " + why};
+      }
+    }
+    open = std::move(again);
+  }
+  return true;
+}
+
+// ---- the rest
+// ------------------------------------------------------------------------------------
+
+bool ExecutorServices::may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
+                                  int32_t attempt) {
+  net::Lock lock(mutex_);
+  const AskPtr ask = begin_ask();
+  lock.unlock();
+  driver_.send(AskPermissionToCommit{ask->id, stage, stage_attempt, partition, attempt});
+  lock.lock();
+  const Result<bool> answered = wait(lock, *ask);
+  asks_.erase(ask->id);
+  return answered && ask->allowed;
+}
+
+Result<std::string> ExecutorServices::temp_directory() {
+  const std::vector<std::string>& directories = blocks_.local_dirs();
+  std::string chosen;
+  {
+    net::Lock lock(mutex_);
+    chosen = directories[next_directory_++ % directories.size()] + "/temp";
+  }
+  if (Result<bool> made = blocks_.files().make_directories(chosen); !made) return made.error();
+  return chosen;
+}
+
+std::optional<std::string> ExecutorServices::property(const std::string& key) const {
+  const auto it = options_.properties.find(key);
+  if (it == options_.properties.end()) return std::nullopt;
+  return it->second;
+}
+
+}  // namespace tinderbox::core

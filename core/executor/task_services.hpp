@@ -1,0 +1,137 @@
+// What task bodies of this process reach: its blocks, its peers' blocks, and what the driver knows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/plan/task.hpp"
+#include "core/storage/block_manager.hpp"
+#include "core/storage/block_transfer.hpp"
+#include "net/files.hpp"
+#include "net/messages.hpp"
+#include "net/mutex.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+/// The way to the driver. Answers come back through ExecutorServices::on_driver_message.
+class DriverLink {
+ public:
+  virtual ~DriverLink() = default;
+  /// Thread: any.
+  virtual void send(ToDriver message) = 0;
+};
+
+struct ExecutorServicesOptions {
+  BlockManagerId self;
+  /// The driver's own block server; empty executor: this process is the driver, nobody else has
+  /// blocks.
+  BlockManagerId driver;
+  std::map<std::string, std::string>
+      properties;                    // spark.* and tinderbox.* as the driver resolved them
+  int64_t broadcast_piece_size = 0;  // spark.broadcast.blockSize
+  uint64_t seed = 0;                 // order in which pieces and peers are tried
+  /// After this long without the driver's answer a call fails (spark.rpc.askTimeout). Zero: never.
+  Duration ask_timeout{};
+};
+
+/// Thread: task threads call the TaskServices functions, the control loop the others.
+class ExecutorServices : public TaskServices {
+ public:
+  /// Everything given must outlive it.
+  ExecutorServices(ExecutorServicesOptions options, BlockManager& blocks, BlockTransfer& transfer,
+                   DriverLink& driver);
+  ~ExecutorServices() override;
+
+  /// MapOutputs, BlockLocations, CommitAnswer, RemoveRdd, RemoveShuffle, RemoveBroadcast,
+  /// RemoveBlocks. False: the message is none of these.
+  bool on_driver_message(const ToExecutor& message);
+  /// A task was killed: calls that block look at their task's mark again.
+  void interrupt();
+  /// The driver is gone or the process stops: every call that waits, now or later, fails with
+  /// `reason`.
+  void stop(const std::string& reason);
+  /// Makes a broadcast variable on the driver: cached here, cut into pieces that executors fetch.
+  Result<bool> create_broadcast(BroadcastId id, Payload value);
+
+  Result<MapOutputsPtr> map_outputs(ShuffleId shuffle, int64_t epoch) override;
+  std::unique_ptr<BlockStream> fetch(std::vector<BlockWant> wants,
+                                     const std::atomic<bool>& killed) override;
+  std::unique_ptr<MapOutputWriter> map_output(ShuffleId shuffle, int64_t map_id, int32_t map_index,
+                                              int32_t num_reduces) override;
+  std::optional<Payload> get_block(const std::string& block) override;
+  bool put_block(const std::string& block, const StorageLevel& level, Payload bytes) override;
+  Result<Payload> broadcast(BroadcastId id) override;
+  bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
+                  int32_t attempt) override;
+  Result<std::string> temp_directory() override;
+  std::optional<std::string> property(const std::string& key) const override;
+  ExecutorId executor_id() const override { return options_.self.executor; }
+  net::Files& files() override { return blocks_.files(); }
+
+ private:
+  using Locations = std::vector<std::vector<BlockManagerId>>;
+  /// One question to the driver; those who wait for it share it.
+  struct Ask {
+    uint64_t id = 0;
+    bool answered = false;
+    bool timed_out = false;
+    Locations locations;
+    bool allowed = false;
+  };
+  using AskPtr = std::shared_ptr<Ask>;
+  struct Outputs {
+    AskPtr ask;  // null: nobody asked yet
+    MapOutputsPtr value;
+  };
+  struct Cached {
+    bool fetching = false;
+    std::optional<Payload> value;
+  };
+  /// Lets a timer find out that its services are gone.
+  struct Alarm {
+    net::Mutex mutex;
+    ExecutorServices* services GUARDED_BY(mutex) = nullptr;
+  };
+  struct BroadcastHeader;
+
+  AskPtr begin_ask() REQUIRES(mutex_);
+  void end_ask(Ask& ask) REQUIRES(mutex_);
+  Result<bool> wait(net::Lock& lock, const Ask& ask) REQUIRES(mutex_);
+  /// nullopt: go on waiting.
+  std::optional<Error> why_not_wait() const REQUIRES(mutex_);
+  void time_out(uint64_t ask);
+  void clear_outputs(int64_t epoch) REQUIRES(mutex_);
+  Result<Locations> ask_locations(std::vector<std::string> blocks);
+  std::vector<BlockManagerId> in_trying_order(std::vector<BlockManagerId> from, bool driver_too);
+  Result<Payload> fetch_one(const BlockManagerId& from, const std::string& block);
+  Result<BroadcastHeader> broadcast_header(BroadcastId id);
+  Result<Payload> fetch_broadcast(BroadcastId id);
+  Result<bool> fetch_pieces(BroadcastId id, const BroadcastHeader& header,
+                            const std::shared_ptr<char[]>& value, std::vector<int32_t> missing);
+  void on_map_outputs(const MapOutputs& message);
+  void remove_broadcast(BroadcastId id);
+
+  const ExecutorServicesOptions options_;
+  BlockManager& blocks_;
+  BlockTransfer& transfer_;
+  DriverLink& driver_;
+  const std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
+  net::Mutex mutex_;
+  net::Condition changed_;
+  std::string stopped_ GUARDED_BY(mutex_);  // why; empty: not stopped
+  int64_t epoch_ GUARDED_BY(mutex_) = -1;
+  std::map<ShuffleId, Outputs> outputs_ GUARDED_BY(mutex_);
+  std::map<BroadcastId, Cached> broadcasts_ GUARDED_BY(mutex_);
+  std::map<uint64_t, std::weak_ptr<Ask>> asks_ GUARDED_BY(mutex_);
+  uint64_t next_ask_ GUARDED_BY(mutex_) = 1;
+  std::mt19937_64 random_ GUARDED_BY(mutex_);
+  size_t next_directory_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace tinderbox::core

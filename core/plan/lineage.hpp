@@ -1,0 +1,97 @@
+// Untyped lineage: what the scheduler knows of an Rdd, and what executors rebuild to run it.
+//
+// A typed API object (core/api) owns a Node. The scheduler reads only the plain fields below; typed code
+// overrides the virtual functions. A Node is immutable once published, but for its storage level and
+// checkpoint, which the driver's machine owns as tables by id.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+struct Node;
+struct Descriptor;
+using NodePtr = std::shared_ptr<const Node>;
+
+/// Child partition p reads these partitions of `parent`.
+struct NarrowDependency {
+  NodePtr parent;
+  enum class Kind : uint8_t { OneToOne, Range, Table } kind = Kind::OneToOne;
+  int32_t out_start = 0, in_start = 0, length = 0;  // Range: out_start+i reads in_start+i, i < length
+  std::vector<std::vector<int32_t>> table;          // Table: table[p] = parent partitions of p
+  /// Calls f(parent partition) for each that `p` reads, in order.
+  template <class F>
+  void each_parent(int32_t p, F&& f) const {
+    if (kind == Kind::OneToOne) f(p);
+    else if (kind == Kind::Range) { if (p >= out_start && p < out_start + length) f(p - out_start + in_start); }
+    else for (int32_t q : table[static_cast<size_t>(p)]) f(q);
+  }
+};
+
+/// Children read partition r of the shuffle: a piece of every map output.
+/// Shape: num_maps = parent->num_partitions.
+struct ShuffleDependency {
+  ShuffleId id;
+  NodePtr parent;
+  int32_t num_reduces = 0;
+  bool map_side_combine = false;
+  bool key_ordering = false;
+  bool aggregator = false;
+  const Descriptor* writer = nullptr;  // runs as the map task's terminal operation
+  Bytes writer_captured;
+};
+using ShufflePtr = std::shared_ptr<const ShuffleDependency>;
+using Dependency = std::variant<NarrowDependency, ShufflePtr>;
+
+/// How keys map to partitions. Equal partitioners put equal keys into the same partition.
+struct Partitioner {
+  enum class Kind : uint8_t { Hash, Range, Custom } kind = Kind::Hash;
+  int32_t num_partitions = 0;
+  Bytes parameters;  // Range: encoded bounds; Custom: descriptor and captured values
+  bool operator==(const Partitioner&) const = default;
+};
+
+/// Source: Spark StorageLevel.
+struct StorageLevel {
+  bool disk = false, memory = false, off_heap = false, deserialized = false;
+  int32_t replication = 1;
+  bool stored() const { return disk || memory; }
+  bool operator==(const StorageLevel&) const = default;
+};
+
+enum class Determinism : uint8_t { Determinate, Unordered, Indeterminate };
+
+/// One Rdd.
+/// Shape: preferred[p] and source_data[p] are partition p's; either may be empty as a whole.
+struct Node {
+  RddId id;
+  std::string name;       // MapPartitionsRDD, ShuffledRDD, … as Spark prints them
+  std::string call_site;  // short form: "map at wordcount.cpp:12"
+  int32_t num_partitions = 0;
+  std::vector<Dependency> dependencies;
+  std::optional<Partitioner> partitioner;
+  std::vector<std::vector<std::string>> preferred;  // Spark's location strings
+  std::vector<Bytes> source_data;  // travels with the task of its partition, never with the lineage
+  Determinism determinism = Determinism::Determinate;
+  bool barrier = false;
+  /// Thread: set by the user's thread, read by the driver's loop when a job is submitted.
+  mutable std::atomic<uint8_t> storage_bits{0};  // pack_level(StorageLevel)
+
+  virtual ~Node() = default;
+  /// Names the code that rebuilds this node on an executor. Null in nodes that only tests use.
+  virtual const Descriptor* descriptor() const { return nullptr; }
+  /// The values that travel with that code.
+  virtual Bytes captured() const { return {}; }
+};
+
+uint8_t pack_level(const StorageLevel& level);
+StorageLevel unpack_level(uint8_t bits);
+
+}  // namespace tinderbox::core

@@ -1,0 +1,57 @@
+#include "core/plan/task.hpp"
+
+#include <unordered_set>
+
+// The linker's name for the first byte of the image.
+extern "C" const char __executable_start[];
+
+namespace tinderbox::core {
+namespace {
+
+std::unordered_set<const Descriptor*>& registered() {
+  static std::unordered_set<const Descriptor*> all;
+  return all;
+}
+
+thread_local TaskContext* current_context = nullptr;
+
+}  // namespace
+
+TaskContext* TaskContext::current() { return current_context; }
+void TaskContext::set_current(TaskContext* context) { current_context = context; }
+
+PendingAccumulator* TaskContext::pending(AccumulatorId id) const {
+  for (const auto& [known, value] : pending_accumulators) {
+    if (known == id) return value.get();
+  }
+  return nullptr;
+}
+
+net::Files& TaskServices::files() {
+  static const std::unique_ptr<net::Files> real = net::make_real_files();
+  return *real;
+}
+
+std::string_view TaskInputs::find(RddId node, int32_t partition) const {
+  for (const Entry& e : entries) {
+    if (e.node == node && e.partition == partition) return e.bytes;
+  }
+  return {};
+}
+
+bool register_descriptor(const Descriptor* descriptor) {
+  registered().insert(descriptor);
+  return true;
+}
+
+uint64_t descriptor_offset(const Descriptor* descriptor) {
+  return reinterpret_cast<uintptr_t>(descriptor) - reinterpret_cast<uintptr_t>(__executable_start);
+}
+
+const Descriptor* find_descriptor(uint64_t offset) {
+  const auto address = reinterpret_cast<uintptr_t>(__executable_start) + offset;
+  const auto* descriptor = reinterpret_cast<const Descriptor*>(address);
+  return registered().contains(descriptor) ? descriptor : nullptr;
+}
+
+}  // namespace tinderbox::core

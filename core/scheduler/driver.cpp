@@ -1,0 +1,250 @@
+// The Driver machine: routing, and the life of executors.
+#include "core/scheduler/driver.hpp"
+
+namespace tinderbox::core {
+
+namespace {
+
+constexpr const char* kDisassociated =
+    "Remote RPC client disassociated. Likely due to containers exceeding thresholds, or network "
+    "issues. Check driver logs for WARN messages.";
+/// Exit codes of an executor that ended for reasons of its own. Source: Spark ExecutorExitCode.
+constexpr int32_t kDiskStoreFailed = 53, kHeartbeatFailure = 56;
+
+}  // namespace
+
+Driver::Driver(DriverOptions options, ProgramCodec codec)
+    : options_(std::move(options)),
+      codec_(std::move(codec)),
+      executors_(options_),
+      tasks_(options_, codec_, executors_, dag_),
+      dag_(options_, codec_, tasks_, outputs_, blocks_, commits_) {}
+
+void Driver::on(const DriverEvent& event, Time now, DriverEffects& out) {
+  on(DriverEvent(event), now, out);
+}
+
+void Driver::on(DriverEvent&& event, Time now, DriverEffects& out) {
+  Turn turn(now, ++turns_, out);
+  std::visit([&](auto& e) { handle(e, turn); }, event);
+  tasks_.settle(turn);
+}
+
+bool Driver::idle_state_is_clean() const {
+  return dag_.idle() && tasks_.idle() && commits_.empty();
+}
+
+int32_t Driver::total_cores() const {
+  int32_t cores = 0;
+  for (const int32_t e : executors_.active()) cores += executors_.at(e).cores;
+  return cores;
+}
+
+void Driver::to_all(const ToExecutor& message, Turn& turn) {
+  for (const int32_t e : executors_.active()) turn.send(executors_.at(e).peer, message);
+}
+
+// ---- messages ----------------------------------------------------------------------------------
+
+void Driver::handle(Received<ToDriver>& event, Turn& turn) {
+  const int32_t slot = executors_.of_peer(event.from);
+  if (slot >= 0) executors_.at(slot).last_seen = turn.now;
+  std::visit([&](auto& m) { message(event.from, slot, m, turn); }, event.message);
+}
+
+void Driver::message(PeerId from, int32_t slot, ExecutorHello& m, Turn& turn) {
+  if (slot < 0) executors_.hello(from, m, turn);
+}
+
+void Driver::message(PeerId from, int32_t slot, RegisterExecutor& m, Turn& turn) {
+  if (slot >= 0) return;
+  const int32_t fresh = executors_.register_executor(from, m, turn);
+  if (fresh < 0) return;
+  const Executor& e = executors_.at(fresh);
+  ExecutorJoined& event = turn.post<ExecutorJoined>();
+  event.executor = e.id;
+  event.host = m.host;
+  event.cores = m.cores;
+  event.time = turn.now;
+  if (!std::exchange(heartbeat_timer_set_, true))
+    turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
+}
+
+void Driver::know_blocks_of(const Executor& e, Turn& turn) {
+  blocks_.add_executor(e.address, e.local_dirs);
+  BlockManagerAdded& event = turn.post<BlockManagerAdded>();
+  event.id = e.address;
+  event.time = turn.now;
+}
+
+void Driver::message(PeerId, int32_t slot, ExecutorReady&, Turn& turn) {
+  if (slot < 0 || executors_.at(slot).state != Executor::State::Registered) return;
+  executors_.activate(slot);
+  dag_.executor_added(executors_.at(slot).id);
+  know_blocks_of(executors_.at(slot), turn);
+  tasks_.executor_ready(slot);
+}
+
+void Driver::message(PeerId, int32_t slot, StatusUpdates& m, Turn& turn) {
+  if (slot >= 0) tasks_.status(slot, std::move(m), turn);
+}
+
+void Driver::message(PeerId, int32_t slot, TasksRevoked& m, Turn& turn) {
+  if (slot >= 0) tasks_.revoked(slot, m, turn);
+}
+
+void Driver::message(PeerId from, int32_t slot, ExecutorHeartbeat&, Turn& turn) {
+  bool reregister = true;
+  if (slot >= 0 && executors_.alive(slot)) {
+    reregister = !blocks_.knows(executors_.at(slot).id);
+    if (reregister) know_blocks_of(executors_.at(slot), turn);
+  }
+  turn.send(from, HeartbeatAnswer{reregister});
+}
+
+void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {
+  if (slot < 0) return;
+  const ExecutorId& id = executors_.at(slot).id;
+  for (BlockUpdate& block : m.blocks) {
+    if (!blocks_.update(id, block)) return;  // the next heartbeat's answer asks for all of them
+    BlockUpdated& event = turn.post<BlockUpdated>();
+    event.executor = id;
+    event.block = std::move(block);
+  }
+}
+
+void Driver::message(PeerId from, int32_t slot, MapOutputsRequest& m, Turn& turn) {
+  if (slot < 0) return;
+  turn.out.push_back(SendShared{from, outputs_.answer(m.shuffle, [&](const ExecutorId& id) {
+    return executors_.at(executors_.slot(id)).local_dirs;
+  })});
+}
+
+void Driver::message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& turn) {
+  if (slot < 0) return;
+  BlockLocations answer{m.request, {}};
+  answer.locations.reserve(m.blocks.size());
+  for (const std::string& block : m.blocks) answer.locations.push_back(blocks_.locations(block));
+  turn.send(from, std::move(answer));
+}
+
+void Driver::message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& turn) {
+  if (slot >= 0) turn.send(from, CommitAnswer{m.request, commits_.may_commit(m)});
+}
+
+// ---- the end of executors ----------------------------------------------------------------------
+
+namespace {
+/// Source: Spark StandaloneSchedulerBackend.executorRemoved.
+ExecutorLoss exit_loss(std::optional<int32_t> code, const std::string& message, bool worker_gone) {
+  if (!code) return {message, !worker_gone};
+  return {message, *code != kHeartbeatFailure && *code != kDiskStoreFailed};
+}
+}  // namespace
+
+void Driver::message(PeerId, int32_t slot, ExecutorExiting& m, Turn& turn) {
+  if (slot >= 0) remove_executor(slot, exit_loss(m.code, m.reason, false), {}, turn);
+}
+
+void Driver::handle(BackendExecutorExited& event, Turn& turn) {
+  remove_executor(executors_.slot(event.executor),
+                  exit_loss(event.exit_code, event.message, !event.worker_host.empty()),
+                  event.worker_host, turn);
+}
+
+void Driver::handle(BackendWorkerRemoved& event, Turn& turn) {
+  turn.log(Level::Info, "Worker on " + event.host + " is gone: " + event.message);
+  dag_.worker_removed(event.host);
+}
+
+void Driver::handle(PeerLost& event, Turn& turn) {
+  const int32_t slot = executors_.of_peer(event.peer);
+  executors_.peer_lost(event.peer);
+  if (slot < 0 || executors_.at(slot).state == Executor::State::Removed) return;
+  if (!options_.cluster_manager || stopped_)
+    return remove_executor(slot, {kDisassociated, true}, {}, turn);
+  executors_.deactivate(slot, Executor::State::LossPending);
+  tasks_.executor_suspended(slot);
+  turn.after(options_.remove_delay, DriverTimer::Kind::RemoveDelay, slot);
+}
+
+void Driver::check_heartbeats(Turn& turn) {
+  for (int32_t slot = 0; slot < executors_.count(); ++slot) {
+    const Executor& e = executors_.at(slot);
+    const Duration silent = turn.now - e.last_seen;
+    const bool connected =
+        e.state == Executor::State::Active || e.state == Executor::State::Registered;
+    if (!connected || silent <= options_.executor_timeout) continue;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent).count();
+    turn.send(e.peer, StopExecutor{});
+    turn.out.push_back(KillBackendExecutor{e.id, true});
+    remove_executor(slot, {"Executor heartbeat timed out after " + std::to_string(ms) + " ms", true},
+                    {}, turn);
+  }
+  turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
+}
+
+void Driver::remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
+                             Turn& turn) {
+  Executor& e = executors_.at(slot);
+  if (e.state == Executor::State::Removed) return;
+  executors_.deactivate(slot, Executor::State::Removed);
+  turn.log(stopped_ ? Level::Info : Level::Warn,
+           "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
+               loss.reason);
+  tasks_.executor_lost(slot, loss, turn);
+  dag_.executor_lost(e.id, worker_host, turn);
+  ExecutorRemoved& event = turn.post<ExecutorRemoved>();
+  event.executor = e.id;
+  event.reason = loss.reason;
+  event.time = turn.now;
+}
+
+// ---- the rest ----------------------------------------------------------------------------------
+
+void Driver::handle(KillTaskAttempt& event, Turn& turn) {
+  if (!tasks_.kill(event.task, event.interrupt, event.reason, turn))
+    turn.log(Level::Warn, "Could not kill task " + std::to_string(event.task.value) +
+                              ": no such attempt is running");
+}
+
+void Driver::handle(UnpersistRdd& event, Turn& turn) {
+  blocks_.remove_rdd(event.rdd);
+  to_all(RemoveRdd{event.rdd}, turn);
+  turn.post<RddUnpersisted>().rdd = event.rdd;
+}
+
+void Driver::handle(DestroyBroadcast& event, Turn& turn) {
+  blocks_.remove_broadcast(event.broadcast);
+  to_all(RemoveBroadcast{event.broadcast}, turn);
+}
+
+void Driver::handle(ForgetShuffle& event, Turn& turn) {
+  outputs_.unregister_shuffle(event.shuffle);
+  to_all(RemoveShuffle{event.shuffle}, turn);
+}
+
+void Driver::handle(StopDriver&, Turn& turn) {
+  if (std::exchange(stopped_, true)) return;
+  dag_.stop(turn);
+  to_all(StopExecutor{}, turn);
+}
+
+void Driver::handle(DriverTimer& event, Turn& turn) {
+  if (stopped_) return;
+  switch (event.kind) {
+    case DriverTimer::Kind::ResubmitFailedStages: return dag_.resubmit_failed_stages(turn);
+    case DriverTimer::Kind::Revive: return tasks_.revive_timer();
+    case DriverTimer::Kind::Heartbeats: return check_heartbeats(turn);
+    case DriverTimer::Kind::Starvation: return tasks_.starvation(turn);
+    case DriverTimer::Kind::RemoveDelay: {
+      const int32_t slot = static_cast<int32_t>(event.id);
+      if (executors_.at(slot).state == Executor::State::LossPending)
+        remove_executor(slot, {kDisassociated, true}, {}, turn);
+      return;
+    }
+    case DriverTimer::Kind::Speculation: return;
+  }
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,99 @@
+// The Driver machine: an application's scheduler. Pure: (event, time) → effects.
+//
+// It owns the registry of executors, the tables of map outputs and blocks, the DAG scheduler and the task
+// scheduler, and routes every event to them; each event ends with one round of offers. What happens in which
+// order is said in dag_scheduler.hpp and task_scheduler.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "core/scheduler/commit_coordinator.hpp"
+#include "core/scheduler/dag_scheduler.hpp"
+#include "core/scheduler/driver_io.hpp"
+#include "core/scheduler/executors.hpp"
+#include "core/scheduler/map_output_tracker.hpp"
+#include "core/scheduler/options.hpp"
+#include "core/scheduler/task_scheduler.hpp"
+#include "core/storage/block_master.hpp"
+
+namespace tinderbox::core {
+
+class Driver {
+ public:
+  using Event = DriverEvent;
+  using Effect = DriverEffect;
+
+  Driver(DriverOptions options, ProgramCodec codec);
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  void on(const DriverEvent& event, Time now, DriverEffects& out);
+  /// As above; payloads are moved on instead of copied.
+  void on(DriverEvent&& event, Time now, DriverEffects& out);
+
+  /// No job, stage, task set or attempt is left, and no commit permission.
+  bool idle_state_is_clean() const;
+
+  const Executors& executors() const { return executors_; }
+  const MapOutputTracker& map_outputs() const { return outputs_; }
+  const BlockMaster& blocks() const { return blocks_; }
+  const DagScheduler& dag() const { return dag_; }
+  const TaskScheduler& tasks() const { return tasks_; }
+  /// Of executors that get offers.
+  int32_t total_cores() const;
+
+ private:
+  void handle(Received<ToDriver>& event, Turn& turn);
+  void handle(PeerLost& event, Turn& turn);
+  void handle(SubmitJob& event, Turn& turn) { dag_.submit(std::move(event.job), turn); }
+  void handle(CancelJob& event, Turn& turn) { dag_.cancel_job(event.ticket, event.reason, turn); }
+  void handle(CancelJobGroup& event, Turn& turn) { dag_.cancel_group(event.group, turn); }
+  void handle(CancelJobsWithTag& event, Turn& turn) { dag_.cancel_tag(event.tag, turn); }
+  void handle(CancelStage& event, Turn& turn) { dag_.cancel_stage(event.stage, event.reason, turn); }
+  void handle(CancelAllJobs&, Turn& turn) { dag_.cancel_all(turn); }
+  void handle(KillTaskAttempt& event, Turn& turn);
+  void handle(BackendExecutorExited& event, Turn& turn);
+  void handle(BackendWorkerRemoved& event, Turn& turn);
+  void handle(BackendDead& event, Turn& turn) { dag_.backend_dead(event.reason, turn); }
+  void handle(BackendStatus& event, Turn&) { tasks_.set_backend_status(event.reason); }
+  void handle(ResultFetched& event, Turn& turn) { tasks_.result_fetched(std::move(event), turn); }
+  void handle(UnpersistRdd& event, Turn& turn);
+  void handle(DestroyBroadcast& event, Turn& turn);
+  void handle(ForgetShuffle& event, Turn& turn);
+  void handle(CheckpointDone& event, Turn&) { dag_.checkpoint_done(event.rdd, event.replacement); }
+  void handle(StopDriver& event, Turn& turn);
+  void handle(DriverTimer& event, Turn& turn);
+
+  // Messages of executors; `slot` −1: not registered.
+  void message(PeerId from, int32_t slot, ExecutorHello& m, Turn& turn);
+  void message(PeerId from, int32_t slot, RegisterExecutor& m, Turn& turn);
+  void message(PeerId from, int32_t slot, ExecutorReady& m, Turn& turn);
+  void message(PeerId from, int32_t slot, StatusUpdates& m, Turn& turn);
+  void message(PeerId from, int32_t slot, TasksRevoked& m, Turn& turn);
+  void message(PeerId from, int32_t slot, ExecutorHeartbeat& m, Turn& turn);
+  void message(PeerId from, int32_t slot, BlockUpdates& m, Turn& turn);
+  void message(PeerId from, int32_t slot, MapOutputsRequest& m, Turn& turn);
+  void message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& turn);
+  void message(PeerId from, int32_t slot, ExecutorExiting& m, Turn& turn);
+  void message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& turn);
+
+  void know_blocks_of(const Executor& executor, Turn& turn);
+  void check_heartbeats(Turn& turn);
+  void remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
+                       Turn& turn);
+  void to_all(const ToExecutor& message, Turn& turn);
+
+  const DriverOptions options_;
+  const ProgramCodec codec_;
+  Executors executors_;
+  MapOutputTracker outputs_;
+  BlockMaster blocks_;
+  CommitCoordinator commits_;
+  TaskScheduler tasks_;
+  DagScheduler dag_;
+  uint64_t turns_ = 0;
+  bool heartbeat_timer_set_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,50 @@
+// What the Driver machine is told at its start: settings, and how a stage becomes bytes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/plan/lineage.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+/// Settings of one application's driver. Defaults live in conf/keys.hpp: the driver's wiring sets every field.
+struct DriverOptions {
+  AppId app;
+  std::string build_id;   // compared with what each executor says
+  std::string code_hash;
+  std::map<std::string, std::string> properties;  // handed to executors in ApplicationConfig
+  std::string driver_block_address;
+  bool is_local = false;         // local[…]: no starvation warning
+  bool cluster_manager = false;  // someone will tell why an executor went: wait `remove_delay` for it
+
+  int32_t task_cpus{};               // spark.task.cpus
+  int32_t max_task_failures{};       // spark.task.maxFailures
+  int32_t launch_ahead{};            // tinderbox.task.launchAhead; tasks an executor
+  int32_t max_consecutive_attempts{};  // spark.stage.maxConsecutiveAttempts
+  int32_t max_stage_attempts{};        // spark.stage.maxAttempts
+  Duration locality_wait_process{};  // spark.locality.wait.process, .node, .rack
+  Duration locality_wait_node{};
+  Duration locality_wait_rack{};
+  bool locality_legacy_reset = false;  // spark.locality.wait.legacyResetOnTaskLaunch
+  bool reduce_locality = false;        // spark.shuffle.reduceLocality.enabled
+  Duration revive_interval{};          // spark.scheduler.revive.interval
+  Duration starvation_timeout{};       // spark.starvation.timeout
+  Duration remove_delay{};             // spark.standalone.executorRemoveDelayOnDisconnection
+  Duration executor_timeout{};         // spark.network.timeout
+  Duration executor_check_interval{};  // spark.network.timeoutInterval
+  int64_t max_result_size{};           // spark.driver.maxResultSize; 0: no limit. Unit: bytes
+  int64_t max_message_size{};          // spark.rpc.message.maxSize. Unit: bytes
+};
+
+/// How a stage and a partition's source data become bytes (core/plan/program in a real driver).
+/// Errors: may throw what the encoding of captured values throws; that aborts the stage.
+struct ProgramCodec {
+  std::function<Bytes(const Node& root, const Descriptor* terminal, std::string_view captured)> program;
+  std::function<Bytes(const Node& root, int32_t partition)> inputs;
+};
+
+}  // namespace tinderbox::core

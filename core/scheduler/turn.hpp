@@ -1,0 +1,57 @@
+// One event's turn through the Driver machine: the time, and where its effects go.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/scheduler/driver_io.hpp"
+
+namespace tinderbox::core {
+
+/// Shape: all listener events of a turn are one Publish, which stands where the first of them was posted;
+/// so it precedes every result that those events announce.
+class Turn {
+ public:
+  /// `number`: of this turn, different from all earlier ones.
+  Turn(Time time, uint64_t number, DriverEffects& effects)
+      : now(time), id(number), out(effects) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  const Time now;
+  const uint64_t id;
+  DriverEffects& out;
+
+  /// Appends an event to fill in; valid until the next one.
+  template <class E>
+  E& post() {
+    return std::get<E>(events().emplace_back(std::in_place_type<E>));
+  }
+  /// About so many events will follow.
+  void expect(size_t n) { expected_ = n; }
+
+  void send(PeerId to, ToExecutor message) {
+    out.emplace_back(std::in_place_type<Send<ToExecutor>>, to, std::move(message));
+  }
+  void after(Duration delay, DriverTimer::Kind kind, int64_t number = 0, std::string name = {}) {
+    out.push_back(After<DriverTimer>{delay, DriverTimer{kind, number, std::move(name)}});
+  }
+  void log(Level level, std::string line) { out.push_back(Log{level, std::move(line)}); }
+
+ private:
+  std::vector<ListenerEvent>& events() {
+    if (publish_ == kNone) {
+      publish_ = out.size();
+      out.push_back(Publish{});
+      std::get<Publish>(out.back()).events.reserve(expected_);
+    }
+    return std::get<Publish>(out[publish_]).events;
+  }
+
+  static constexpr size_t kNone = ~size_t{0};
+  size_t publish_ = kNone;
+  size_t expected_ = 8;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,33 @@
+// The bytes of a shuffle block: pieces, each a header and records, compressed or not.
+//
+// Header (24 bytes): magic "tbx1", codec (0 none, 1 lz4), three zero bytes, raw length, stored length, xxh3 of
+// the stored bytes. A block is a sequence of pieces, so that spilled runs are joined by copying.
+#pragma once
+
+#include <string_view>
+
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+/// Records of one piece at most. Unit: bytes.
+inline constexpr size_t kPieceBytes = 256 << 10;
+
+/// Appends `records` as one piece to `out`. Shape: records.size() < 2 GiB.
+void seal_piece(std::string_view records, bool compress, Bytes& out);
+
+/// Reads the pieces of one block, checking each before any record of it is seen.
+class PieceReader {
+ public:
+  explicit PieceReader(std::string_view block) : left_(block) {}
+  bool done() const { return left_.empty(); }
+  /// Records of the next piece; good until the next call and while the block lives.
+  /// Errors: what is wrong with the bytes.
+  Result<std::string_view> next();
+
+ private:
+  std::string_view left_;
+  Bytes raw_;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,39 @@
+// A reduce task's input: the pieces of every map output of one shuffle, fetched and checked.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/task.hpp"
+#include "core/shuffle/block.hpp"
+
+namespace tinderbox::core {
+
+/// Reads reduce partition `reduce` of a shuffle, pieces in order of arrival.
+/// Errors: a missing, unreachable or damaged block throws FetchFailedException, with everything that the driver
+/// needs to make it again, also left in context.fetch_failure; a killed task throws TaskKilledException.
+/// Thread: one task's.
+class ShuffleReader {
+ public:
+  ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t reduce);
+  /// Records of the next piece, good until the next call; nullopt after the last one.
+  std::optional<std::string_view> next();
+
+ private:
+  bool next_block();
+  [[noreturn]] void fail(const BlockWant& want, const std::string& why);
+  void count(const BlockWant& want, size_t bytes);
+
+  TaskContext& context_;
+  ShuffleId shuffle_;
+  int32_t reduce_;
+  std::vector<BlockWant> wants_;
+  std::unique_ptr<BlockStream> stream_;
+  Payload block_;
+  size_t current_ = 0;
+  std::optional<PieceReader> pieces_;
+};
+
+}  // namespace tinderbox::core

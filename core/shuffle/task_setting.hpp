@@ -1,0 +1,18 @@
+// A task reads a setting of its application.
+#pragma once
+
+#include "conf/conf.hpp"
+#include "core/plan/task.hpp"
+
+namespace tinderbox::core {
+
+/// The value of `key` as the driver resolved it, or its default.
+/// Errors: throws conf::Error when it is malformed.
+template <class T>
+T task_setting(const TaskServices& services, const conf::Key<T>& key) {
+  const std::string name(key.spec.name);
+  const auto text = services.property(name);
+  return (text ? conf::Conf::of({{name, *text}}) : conf::Conf{}).get(key);
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,69 @@
+// Listener events: value types, named as Spark's SparkListener events. Times are the driver's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "net/messages.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+struct StageInfo {
+  StageId stage;
+  int32_t attempt = 0;
+  std::string name;
+  int32_t num_tasks = 0;
+  std::vector<StageId> parents;
+  std::vector<RddId> rdds;
+  Time submitted{}, completed{};
+  std::string failure_reason;  // empty: did not fail
+};
+/// One task attempt. `locality`: 0 PROCESS_LOCAL … 4 ANY.
+struct TaskInfo {
+  TaskId id;
+  StageId stage;
+  int32_t stage_attempt = 0;
+  int32_t index = 0;
+  int32_t attempt = 0;
+  int32_t partition = 0;
+  int32_t locality = 0;
+  bool speculative = false;
+  ExecutorId executor;
+  std::string host;
+  Time launched{}, finished{};
+};
+
+struct ApplicationStarted { std::string name; AppId app; std::string user; Time time{}; };
+struct ApplicationEnded { Time time{}; };
+struct ExecutorJoined { ExecutorId executor; std::string host; int32_t cores = 0; Time time{}; };
+struct ExecutorRemoved { ExecutorId executor; std::string reason; Time time{}; };
+struct JobStarted {
+  JobId job;
+  Time time{};
+  std::vector<StageInfo> stages;
+  std::map<std::string, std::string> properties;
+};
+struct JobEnded { JobId job; Time time{}; bool succeeded = false; std::string error; };
+struct StageSubmitted { StageInfo stage; };
+struct StageCompleted { StageInfo stage; };
+struct TaskStarted { TaskInfo task; };
+struct TaskGettingResult { TaskInfo task; };
+struct TaskEnded {
+  TaskInfo task;
+  TaskEndReason reason;
+  std::optional<TaskMetrics> metrics;
+};
+struct BlockManagerAdded { BlockManagerId id; Time time{}; };
+struct BlockManagerRemoved { BlockManagerId id; Time time{}; };
+struct BlockUpdated { ExecutorId executor; BlockUpdate block; };
+struct RddUnpersisted { RddId rdd; };
+
+using ListenerEvent =
+    std::variant<ApplicationStarted, ApplicationEnded, ExecutorJoined, ExecutorRemoved, JobStarted,
+                 JobEnded, StageSubmitted, StageCompleted, TaskStarted, TaskGettingResult,
+                 TaskEnded, BlockManagerAdded, BlockManagerRemoved, BlockUpdated, RddUnpersisted>;
+
+}  // namespace tinderbox::core

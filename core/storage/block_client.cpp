@@ -1,0 +1,323 @@
+// Fetches blocks from peers: bounded bytes in flight, retries, deadlines.
+#include "core/storage/block_client.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tinderbox::core {
+namespace {
+
+/// Not more is set aside for a block before its bytes are there: its size is only what a peer says.
+constexpr int64_t kReserve = 64 << 20;
+
+int64_t weight(const WantedBlock& want) { return std::max<int64_t>(want.size, 1); }
+
+/// Addresses take turns, beginning with one that depends on the seed and the request, so that the
+/// tasks of a stage don't all begin with the same peer.
+std::vector<WantedBlock> in_turns(const std::vector<WantedBlock>& blocks, uint64_t turn) {
+  std::map<std::string, std::deque<WantedBlock>> by_address;
+  for (const WantedBlock& block : blocks) by_address[block.address].push_back(block);
+  std::vector<std::deque<WantedBlock>> queues;
+  for (auto& [address, queue] : by_address) queues.push_back(std::move(queue));
+  std::vector<WantedBlock> ordered;
+  ordered.reserve(blocks.size());
+  for (uint64_t i = turn; ordered.size() < blocks.size(); ++i) {
+    std::deque<WantedBlock>& queue = queues[i % queues.size()];
+    if (queue.empty()) continue;
+    ordered.push_back(std::move(queue.front()));
+    queue.pop_front();
+  }
+  return ordered;
+}
+
+}  // namespace
+
+void BlockClient::on(const Event& event, Time now, Effects& out) {
+  std::visit(overloaded{
+                 [&](const Received<FromBlocks>& e) {
+                   std::visit(overloaded{
+                                  [&](const BlockChunk& m) { on_chunk(e.from, m, now, out); },
+                                  [&](const BlockMissing& m) { on_missing(e.from, m, now, out); },
+                              },
+                              e.message);
+                 },
+                 [&](const PeerLost& e) { on_lost(e.peer, now, out); },
+                 [&](const Connected& e) { on_connected(e, now, out); },
+                 [&](const FetchBlocks& e) { on_fetch(e, now, out); },
+                 [&](const BlocksTaken& e) {
+                   const auto request = requests_.find(e.request);
+                   if (request == requests_.end()) return;
+                   request->second.bytes -= e.bytes;
+                   ask_more(e.request, request->second, now, out);
+                 },
+                 [&](const EndRequest& e) { on_end(e.request, out); },
+                 [&](const BlockClientTimer& e) { on_timer(e, now, out); },
+             },
+             event);
+}
+
+// ---- what is asked for
+// ---------------------------------------------------------------------------
+
+void BlockClient::on_fetch(const FetchBlocks& e, Time now, Effects& out) {
+  Request& request = requests_[e.request];
+  for (WantedBlock& want : in_turns(e.blocks, options_.seed + e.request))
+    request.waiting.push_back(std::move(want));
+  ask_more(e.request, request, now, out);
+}
+
+bool BlockClient::may_ask(const Request& request, const WantedBlock& want) const {
+  if (request.bytes == 0) return true;  // alone, whatever its size
+  return request.asked < options_.max_requests &&
+         request.bytes + weight(want) <= options_.max_in_flight;
+}
+
+void BlockClient::ask_more(uint64_t id, Request& request, Time now, Effects& out) {
+  std::deque<WantedBlock> deferred;  // their address has enough to do
+  while (!request.waiting.empty() && may_ask(request, request.waiting.front())) {
+    WantedBlock want = std::move(request.waiting.front());
+    request.waiting.pop_front();
+    int32_t& of_address = request.per_address[want.address];
+    if (of_address >= options_.max_per_address) {
+      deferred.push_back(std::move(want));
+      continue;
+    }
+    ++of_address;
+    ++request.asked;
+    request.bytes += weight(want);
+    ask(id, std::move(want), now, out);
+  }
+  request.waiting.insert(request.waiting.begin(), std::make_move_iterator(deferred.begin()),
+                         std::make_move_iterator(deferred.end()));
+}
+
+void BlockClient::ask(uint64_t request, WantedBlock want, Time now, Effects& out) {
+  const uint64_t number = next_stream_++;
+  const uint64_t id = link_to(want.address);
+  Link& link = links_.at(id);
+  Stream& stream = streams_[number];
+  stream.request = request;
+  stream.link = id;
+  stream.want = std::move(want);
+  link.streams.insert(number);
+  if (link.state == Link::State::Open) {
+    open(link, number, now, out);
+    watch(id, link, out);
+  } else if (link.state == Link::State::Idle) {
+    link.state = Link::State::Connecting;
+    out.push_back(Connect{id, link.address});
+  }
+}
+
+void BlockClient::open(Link& link, uint64_t number, Time now, Effects& out) {
+  if (link.streams.size() == 1) link.heard = now;  // silence counts from the first open request on
+  const Stream& stream = streams_.at(number);
+  OpenBlock m{.who = options_.who, .stream = number, .block = stream.want.block};
+  m.chunk = options_.chunk;
+  m.credit = options_.credit;
+  out.push_back(Send<ToBlocks>{link.peer, std::move(m)});
+}
+
+// ---- links
+// ---------------------------------------------------------------------------------------
+
+uint64_t BlockClient::link_to(const std::string& address) {
+  const auto [it, fresh] = link_of_.try_emplace(address, next_link_);
+  if (fresh) links_[next_link_++].address = address;
+  return it->second;
+}
+
+void BlockClient::on_connected(const Connected& e, Time now, Effects& out) {
+  const auto it = links_.find(e.ticket);
+  if (it == links_.end() || it->second.state != Link::State::Connecting) {
+    if (e.peer != 0) out.push_back(Disconnect{e.peer});
+    return;
+  }
+  Link& link = it->second;
+  if (e.peer == 0) return lose(e.ticket, link, "it cannot be reached", now, out);
+  link.state = Link::State::Open;
+  link.peer = e.peer;
+  link.heard = now;
+  ++link.incarnation;
+  link.watched = false;
+  link_of_peer_[e.peer] = e.ticket;
+  for (const uint64_t stream : link.streams) open(link, stream, now, out);
+  watch(e.ticket, link, out);
+}
+
+void BlockClient::watch(uint64_t id, Link& link, Effects& out) {
+  if (link.watched || link.streams.empty()) return;
+  link.watched = true;
+  out.push_back(After<BlockClientTimer>{options_.silence,
+                                        {BlockClientTimer::Kind::Silence, id, link.incarnation}});
+}
+
+void BlockClient::on_lost(PeerId peer, Time now, Effects& out) {
+  const auto it = link_of_peer_.find(peer);
+  if (it == link_of_peer_.end()) return;
+  const uint64_t id = it->second;
+  link_of_peer_.erase(it);
+  lose(id, links_.at(id), "the connection was lost", now, out);
+}
+
+/// All blocks that the link owes are asked for again together, or given up.
+void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Time now, Effects& out) {
+  link.peer = 0;
+  ++link.incarnation;
+  std::set<uint64_t> streams;
+  streams.swap(link.streams);
+  std::vector<uint64_t> given_up;
+  for (const uint64_t old : streams) {
+    Stream stream = std::move(streams_.at(old));
+    streams_.erase(old);
+    if (stream.retries >= options_.max_retries) {
+      const uint64_t number = next_stream_++;
+      streams_[number] = std::move(stream);
+      given_up.push_back(number);
+      continue;
+    }
+    ++stream.retries;
+    stream.total = -1;
+    stream.ungranted = 0;
+    stream.received.clear();
+    const uint64_t number = next_stream_++;
+    streams_[number] = std::move(stream);
+    link.streams.insert(number);
+  }
+  link.state = link.streams.empty() ? Link::State::Idle : Link::State::Waiting;
+  if (link.state == Link::State::Waiting)
+    out.push_back(After<BlockClientTimer>{options_.retry_wait,
+                                          {BlockClientTimer::Kind::Retry, id, link.incarnation}});
+  for (const uint64_t number : given_up) {
+    const Stream& stream = streams_.at(number);
+    const std::string tries = std::to_string(options_.max_retries + 1);
+    finish(number,
+           Error{"cannot fetch " + stream.want.block + " from " + link.address + " in " + tries +
+                 " tries: " + why},
+           now, out);
+  }
+}
+
+void BlockClient::on_timer(const BlockClientTimer& e, Time now, Effects& out) {
+  const auto it = links_.find(e.link);
+  if (it == links_.end() || it->second.incarnation != e.incarnation) return;
+  Link& link = it->second;
+  if (e.kind == BlockClientTimer::Kind::Retry) {
+    if (link.state != Link::State::Waiting) return;
+    link.state = link.streams.empty() ? Link::State::Idle : Link::State::Connecting;
+    if (!link.streams.empty()) out.push_back(Connect{e.link, link.address});
+    return;
+  }
+  link.watched = false;
+  if (link.state != Link::State::Open || link.streams.empty()) return;
+  if (const Duration silent = now - link.heard; silent < options_.silence) {
+    link.watched = true;
+    out.push_back(After<BlockClientTimer>{options_.silence - silent, e});
+    return;
+  }
+  out.push_back(Disconnect{link.peer});
+  link_of_peer_.erase(link.peer);
+  lose(e.link, link, "it was silent for too long", now, out);
+}
+
+// ---- what comes back
+// -----------------------------------------------------------------------------
+
+BlockClient::Stream* BlockClient::find(PeerId from, uint64_t number, Time now) {
+  const auto link_id = link_of_peer_.find(from);
+  if (link_id == link_of_peer_.end()) return nullptr;
+  links_.at(link_id->second).heard = now;
+  const auto it = streams_.find(number);
+  return it == streams_.end() || it->second.link != link_id->second ? nullptr : &it->second;
+}
+
+void BlockClient::on_missing(PeerId from, const BlockMissing& m, Time now, Effects& out) {
+  Stream* stream = find(from, m.stream, now);
+  if (!stream) return;
+  finish(m.stream,
+         Error{"cannot fetch " + stream->want.block + " from " + stream->want.address + ": " +
+               m.reason},
+         now, out);
+}
+
+void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& out) {
+  Stream* stream = find(from, m.stream, now);
+  if (!stream) return;
+  const auto size = static_cast<int64_t>(m.bytes.size());
+  const auto received = static_cast<int64_t>(stream->received.size());
+  const bool whole = received == 0 && size == m.total;
+  if (m.offset != received || (stream->total >= 0 && m.total != stream->total) ||
+      size > m.total - received || (size == 0 && !whole))
+    return refetch(m.stream, "a chunk does not follow the one before it", now, out);
+  if (XXH3_64bits(m.bytes.view().data(), m.bytes.size()) != m.checksum)
+    return refetch(m.stream, "the checksum of a chunk is not the one sent", now, out);
+  if (whole) return finish(m.stream, m.bytes, now, out);
+  if (stream->total < 0) stream->received.reserve(static_cast<size_t>(std::min(m.total, kReserve)));
+  stream->total = m.total;
+  stream->received.append(m.bytes.view());
+  if (received + size == m.total)
+    return finish(m.stream, Payload(std::move(stream->received)), now, out);
+  stream->ungranted += size;
+  if (stream->ungranted < options_.credit / 2) return;
+  out.push_back(Send<ToBlocks>{from, GrantCredit{m.stream, std::exchange(stream->ungranted, 0)}});
+}
+
+/// What arrived is damaged: once more from the start, under another number.
+void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effects& out) {
+  Stream stream = std::move(streams_.at(old));
+  Link& link = links_.at(stream.link);
+  out.push_back(Send<ToBlocks>{link.peer, CancelStream{old}});
+  const bool again = !std::exchange(stream.refetched, true);
+  const std::string text = stream.want.block + " from " + stream.want.address +
+                           " is corrupted due to NETWORK_ISSUE: " + why;
+  stream.total = -1;
+  stream.ungranted = 0;
+  stream.received.clear();
+  if (!again) {
+    streams_.at(old) = std::move(stream);
+    return finish(old, Error{text}, now, out);
+  }
+  out.push_back(Log{Level::Warn, text + "; it is fetched again"});
+  streams_.erase(old);
+  link.streams.erase(old);
+  const uint64_t number = next_stream_++;
+  streams_[number] = std::move(stream);
+  link.streams.insert(number);
+  open(link, number, now, out);
+}
+
+void BlockClient::finish(uint64_t number, Result<Payload> bytes, Time now, Effects& out) {
+  const auto it = streams_.find(number);
+  const Stream stream = std::move(it->second);
+  streams_.erase(it);
+  links_.at(stream.link).streams.erase(number);
+  out.push_back(DeliverBlock{stream.request, stream.want.index, std::move(bytes)});
+  const auto request = requests_.find(stream.request);
+  if (request == requests_.end()) return;
+  --request->second.asked;
+  --request->second.per_address[stream.want.address];
+  ask_more(stream.request, request->second, now, out);
+}
+
+void BlockClient::on_end(uint64_t id, Effects& out) {
+  const auto request = requests_.find(id);
+  if (request == requests_.end()) return;
+  const bool open = request->second.asked > 0;
+  requests_.erase(request);
+  if (!open) return;
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    if (it->second.request != id) {
+      ++it;
+      continue;
+    }
+    Link& link = links_.at(it->second.link);
+    link.streams.erase(it->first);
+    if (link.state == Link::State::Open)
+      out.push_back(Send<ToBlocks>{link.peer, CancelStream{it->first}});
+    it = streams_.erase(it);
+  }
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,56 @@
+// Names of blocks, as the driver, the wire and files print them. Source: Spark BlockId.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+/// A parsed name. Only the numbers of its kind are set.
+struct BlockId {
+  enum class Kind : uint8_t {
+    Rdd,             // rdd_R_P
+    Shuffle,         // shuffle_S_M_R
+    ShuffleRange,    // shuffle_S_M_R1_R2: reduces R1 … R2−1
+    ShuffleData,     // shuffle_S_M_0.data
+    ShuffleIndex,    // shuffle_S_M_0.index
+    Broadcast,       // broadcast_I
+    BroadcastPiece,  // broadcast_I_pieceN
+    TaskResult,      // taskresult_T
+    File,            // file/NAME
+  };
+  Kind kind = Kind::Rdd;
+  int32_t owner = -1;     // R of an Rdd, S of a shuffle
+  int64_t number = -1;    // M of a shuffle, I of a broadcast, T of a result
+  int32_t part = -1;      // P of an Rdd, N of a piece, R or R1 of a shuffle
+  int32_t part_end = -1;  // R2
+  std::string file = {};  // NAME: without directories
+  bool operator==(const BlockId&) const = default;
+};
+
+/// nullopt: no block has such a name.
+std::optional<BlockId> parse_block_id(std::string_view name);
+/// The inverse of parse_block_id.
+std::string block_name(const BlockId& id);
+
+std::string rdd_block(RddId rdd, int32_t partition);
+std::string shuffle_block(ShuffleId shuffle, int64_t map_id, int32_t reduce);
+std::string shuffle_data_file(ShuffleId shuffle, int64_t map_id);
+std::string shuffle_index_file(ShuffleId shuffle, int64_t map_id);
+std::string broadcast_block(BroadcastId broadcast);
+std::string broadcast_piece_block(BroadcastId broadcast, int32_t piece);
+std::string task_result_block(TaskId task);
+
+/// Where a file of that name lies below a local directory: directory index and two hex digits.
+/// Source: Spark DiskBlockManager.getFile.
+struct DiskPlace {
+  size_t directory = 0;
+  std::string folder;
+  bool operator==(const DiskPlace&) const = default;
+};
+DiskPlace disk_place(std::string_view name, size_t directories, size_t sub_directories);
+
+}  // namespace tinderbox::core

@@ -1,0 +1,232 @@
+// The blocks of one process.
+#include "core/storage/block_manager.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "core/storage/block_id.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+/// Of a process's memory; the rest is the program itself. Source: Spark UnifiedMemoryManager.
+constexpr int64_t kReservedMemory = 300LL << 20;
+/// Small map outputs may take this part of the storage memory, beside the cached blocks.
+constexpr int64_t kMapOutputShare = 8;
+
+std::vector<std::string> split_dirs(const std::string& list) {
+  std::vector<std::string> dirs;
+  std::istringstream in(list);
+  for (std::string dir; std::getline(in, dir, ',');)
+    if (!dir.empty()) dirs.push_back(dir);
+  return dirs;
+}
+
+std::vector<std::string> local_dirs(const conf::Conf& conf,
+                                    const std::map<std::string, std::string>& environment) {
+  for (const char* name : {"SPARK_EXECUTOR_DIRS", "SPARK_LOCAL_DIRS"})
+    if (const auto it = environment.find(name); it != environment.end())
+      if (std::vector<std::string> dirs = split_dirs(it->second); !dirs.empty()) return dirs;
+  return conf.get(conf::kLocalDir);
+}
+
+RddId rdd_of(const std::string& block) {
+  const std::optional<BlockId> id = parse_block_id(block);
+  return id && id->kind == BlockId::Kind::Rdd ? RddId{id->owner} : RddId{};
+}
+
+}  // namespace
+
+BlockManagerOptions block_manager_options(const conf::Conf& conf,
+                                          const std::map<std::string, std::string>& environment,
+                                          int64_t process_memory, std::string unique_name) {
+  BlockManagerOptions options;
+  options.local_dirs = local_dirs(conf, environment);
+  options.unique_name = std::move(unique_name);
+  const auto usable = static_cast<double>(std::max<int64_t>(process_memory - kReservedMemory, 0));
+  options.memory = static_cast<int64_t>(usable * conf.get(conf::kMemoryFraction));
+  options.sub_directories =
+      static_cast<size_t>(std::clamp(conf.get(conf::kDiskStoreSubDirectories), 1, 256));
+  options.map_outputs.max_in_memory_output = conf.get(conf::kShuffleMaxInMemoryOutput);
+  options.map_outputs.max_memory = options.memory / kMapOutputShare;
+  options.map_outputs.checksum = conf.get(conf::kShuffleChecksum);
+  options.map_outputs.sync = conf.get(conf::kShuffleSync);
+  return options;
+}
+
+Result<std::unique_ptr<BlockManager>> BlockManager::open(net::Files& files,
+                                                         BlockManagerOptions options,
+                                                         BlockListener listener) {
+  Result<DiskStore::Opened> opened =
+      DiskStore::make_directories(files, options.local_dirs, options.unique_name);
+  if (!opened) return opened.error();
+  return std::make_unique<BlockManager>(files, std::move(options), std::move(*opened),
+                                        std::move(listener));
+}
+
+BlockManager::BlockManager(net::Files& files, BlockManagerOptions options, DiskStore::Opened opened,
+                           BlockListener listener)
+    : files_(files),
+      listener_(std::move(listener)),
+      skipped_(std::move(opened.skipped)),
+      disk_(files, std::move(opened.directories), options.sub_directories),
+      outputs_(files, disk_, options.sub_directories, options.map_outputs),
+      memory_(options.memory) {}
+
+BlockManager::~BlockManager() { disk_.remove_directories(); }
+
+bool BlockManager::contains(const std::string& block) const {
+  net::Lock lock(mutex_);
+  return memory_.contains(block) || disk_.contains(block);
+}
+
+BlockUpdate BlockManager::status(const std::string& block) const {
+  BlockUpdate update{.block = block};
+  if (const MemoryBlock* found = memory_.peek(block)) {
+    update.in_memory = true;
+    update.memory_bytes = static_cast<int64_t>(found->bytes.size());
+  }
+  if (const int64_t size = disk_.size(block); size >= 0) {
+    update.on_disk = true;
+    update.disk_bytes = size;
+  }
+  return update;
+}
+
+void BlockManager::tell(std::vector<BlockUpdate> updates) const {
+  if (!updates.empty() && listener_) listener_(std::move(updates));
+}
+
+bool BlockManager::put_in_memory(MemoryBlock block, std::vector<BlockUpdate>& updates) {
+  std::optional<std::vector<MemoryBlock>> victims;
+  {
+    net::Lock lock(mutex_);
+    if (memory_.contains(block.name)) return true;
+    victims = memory_.victims(static_cast<int64_t>(block.bytes.size()), block.rdd);
+  }
+  if (!victims) return false;
+  // Victims are written while they can still be read from memory.
+  for (const MemoryBlock& victim : *victims)
+    if (victim.level.disk && !disk_.contains(victim.name))
+      (void)disk_.put(victim.name, victim.bytes.view());
+  net::Lock lock(mutex_);
+  for (const MemoryBlock& victim : *victims) {
+    memory_.erase(victim.name);
+    if (!told_.contains(victim.name)) continue;
+    updates.push_back(status(victim.name));
+    if (!updates.back().on_disk) told_.erase(victim.name);
+  }
+  memory_.insert(std::move(block));
+  return true;
+}
+
+bool BlockManager::put(const std::string& block, const StorageLevel& level, Payload bytes,
+                       bool tell_driver) {
+  if (contains(block)) return true;
+  std::vector<BlockUpdate> updates;
+  bool stored = false;
+  {
+    net::Lock one_at_a_time(put_mutex_);
+    if (level.memory)
+      stored = put_in_memory({.name = block, .rdd = rdd_of(block), .level = level, .bytes = bytes},
+                             updates);
+    if (!stored && level.disk) {
+      const Result<bool> written = disk_.put(block, bytes.view());
+      stored = written && *written;
+    }
+    net::Lock lock(mutex_);
+    if (stored && tell_driver) {
+      told_.insert(block);
+      updates.push_back(status(block));
+    }
+  }
+  tell(std::move(updates));
+  return stored;
+}
+
+std::optional<Payload> BlockManager::get(const std::string& block) {
+  {
+    net::Lock lock(mutex_);
+    if (const MemoryBlock* found = memory_.get(block)) return found->bytes;
+  }
+  if (!disk_.contains(block)) return std::nullopt;
+  if (Result<Payload> bytes = disk_.get(block)) return std::move(*bytes);
+  remove(block);
+  return std::nullopt;
+}
+
+Result<Payload> BlockManager::read(const std::string& block) {
+  const std::optional<BlockId> id = parse_block_id(block);
+  if (!id) return Error{"'" + block + "' is no name of a block"};
+  if (id->kind == BlockId::Kind::Shuffle || id->kind == BlockId::Kind::ShuffleRange)
+    return outputs_.read(*id);
+  if (id->kind != BlockId::Kind::File) {
+    if (std::optional<Payload> bytes = get(block)) return std::move(*bytes);
+    return Error{block + " is not here"};
+  }
+  std::string path;
+  {
+    net::Lock lock(mutex_);
+    const auto it = handed_out_.find(id->file);
+    if (it == handed_out_.end()) return Error{"no file named " + id->file + " is handed out here"};
+    path = it->second;
+  }
+  Result<std::unique_ptr<net::ReadFile>> file = files_.open(path);
+  if (!file) return file.error();
+  return (*file)->view(0, (*file)->size());
+}
+
+void BlockManager::remove(const std::string& block) {
+  std::vector<BlockUpdate> updates;
+  {
+    net::Lock lock(mutex_);
+    memory_.erase(block);
+    disk_.remove(block);
+    if (told_.erase(block) > 0) updates.push_back(status(block));
+  }
+  tell(std::move(updates));
+}
+
+/// The driver asked for it, so it is not told of every block.
+void BlockManager::remove_if(const std::function<bool(const std::string&)>& chosen) {
+  net::Lock lock(mutex_);
+  std::vector<std::string> names = disk_.blocks();
+  for (const MemoryBlock& block : memory_.blocks()) names.push_back(block.name);
+  for (const std::string& name : names) {
+    if (!chosen(name)) continue;
+    memory_.erase(name);
+    disk_.remove(name);
+    told_.erase(name);
+  }
+}
+
+void BlockManager::remove_rdd(RddId rdd) {
+  remove_if([rdd](const std::string& name) { return rdd_of(name) == rdd; });
+}
+
+void BlockManager::remove_broadcast(BroadcastId broadcast) {
+  remove_if([broadcast](const std::string& name) {
+    const std::optional<BlockId> id = parse_block_id(name);
+    return id && id->number == broadcast.value &&
+           (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece);
+  });
+}
+
+void BlockManager::hand_out_file(const std::string& name, const std::string& path) {
+  net::Lock lock(mutex_);
+  handed_out_[name] = path;
+}
+
+std::vector<BlockUpdate> BlockManager::state() const {
+  net::Lock lock(mutex_);
+  std::vector<BlockUpdate> updates;
+  for (const std::string& block : told_) updates.push_back(status(block));
+  return updates;
+}
+
+int64_t BlockManager::memory_used() const {
+  net::Lock lock(mutex_);
+  return memory_.used();
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,98 @@
+// The blocks of one process: cached partitions, broadcast pieces, large results, map outputs, files
+// that it hands out. Source: Spark BlockManager 4.3.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conf/conf.hpp"
+#include "core/plan/lineage.hpp"
+#include "core/storage/disk_store.hpp"
+#include "core/storage/map_output_store.hpp"
+#include "core/storage/memory_store.hpp"
+#include "net/files.hpp"
+#include "net/messages.hpp"
+#include "net/mutex.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+struct BlockManagerOptions {
+  std::vector<std::string> local_dirs;
+  std::string unique_name;  // of its directories: blockmgr-<unique_name>
+  int64_t memory = 0;       // for cached blocks
+  size_t sub_directories = 1;
+  MapOutputOptions map_outputs;
+};
+/// Sizes and keys from the conf; `process_memory` is what spark.executor.memory or
+/// spark.driver.memory says. Local dirs: SPARK_EXECUTOR_DIRS, SPARK_LOCAL_DIRS, else
+/// spark.local.dir.
+BlockManagerOptions block_manager_options(const conf::Conf& conf,
+                                          const std::map<std::string, std::string>& environment,
+                                          int64_t process_memory, std::string unique_name);
+
+/// What the driver must know, in the order in which it happened. Thread: any; must not call back.
+using BlockListener = std::function<void(std::vector<BlockUpdate>)>;
+
+/// Thread: any.
+class BlockManager {
+ public:
+  /// Errors: no local dir can be written: exit code 53. `files` must outlive it.
+  static Result<std::unique_ptr<BlockManager>> open(net::Files& files, BlockManagerOptions options,
+                                                    BlockListener listener);
+  /// What open() does once it has directories.
+  BlockManager(net::Files& files, BlockManagerOptions options, DiskStore::Opened opened,
+               BlockListener listener);
+  /// Removes its directories.
+  ~BlockManager();
+
+  /// `<local dir>/blockmgr-…` each: where readers of the same host find the map outputs.
+  const std::vector<std::string>& local_dirs() const { return disk_.directories(); }
+  /// One line for each local dir that could not be used.
+  const std::vector<std::string>& skipped_dirs() const { return skipped_; }
+  net::Files& files() { return files_; }
+  MapOutputStore& map_outputs() { return outputs_; }
+
+  /// False: it fits nowhere that `level` allows. A block that is there already stays as it is.
+  /// All bytes are encoded ones, so `level.deserialized` changes nothing.
+  bool put(const std::string& block, const StorageLevel& level, Payload bytes, bool tell_driver);
+  /// From memory or disk. A damaged or vanished file counts as missing, and the driver is told.
+  std::optional<Payload> get(const std::string& block);
+  /// Any kind of block, also map outputs and handed-out files. Errors: one line with the reason.
+  Result<Payload> read(const std::string& block);
+  bool contains(const std::string& block) const;
+  void remove(const std::string& block);
+  void remove_rdd(RddId rdd);
+  void remove_shuffle(ShuffleId shuffle) { outputs_.remove(shuffle); }
+  void remove_broadcast(BroadcastId broadcast);
+  /// Makes `file/NAME` readable by peers.
+  void hand_out_file(const std::string& name, const std::string& path);
+  /// Everything the driver should know of, for a new registration.
+  std::vector<BlockUpdate> state() const;
+  int64_t memory_used() const;
+
+ private:
+  bool put_in_memory(MemoryBlock block, std::vector<BlockUpdate>& updates);
+  void remove_if(const std::function<bool(const std::string&)>& chosen);
+  BlockUpdate status(const std::string& block) const REQUIRES(mutex_);
+  void tell(std::vector<BlockUpdate> updates) const;
+
+  net::Files& files_;
+  const BlockListener listener_;
+  const std::vector<std::string> skipped_;
+  DiskStore disk_;
+  MapOutputStore outputs_;
+  net::Mutex put_mutex_;  // one block at a time makes room
+  mutable net::Mutex mutex_;
+  MemoryStore memory_ GUARDED_BY(mutex_);
+  std::set<std::string> told_ GUARDED_BY(mutex_);  // blocks that the driver knows of
+  std::map<std::string, std::string> handed_out_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tinderbox::core

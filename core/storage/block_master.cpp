@@ -1,0 +1,163 @@
+// The driver's table of who holds which block.
+#include "core/storage/block_master.hpp"
+
+#include <iterator>
+#include <set>
+
+#include "core/storage/block_id.hpp"
+
+namespace tinderbox::core {
+
+std::string executor_location(const BlockManagerId& at) {
+  return "executor_" + at.host + "_" + at.executor.value;
+}
+
+void BlockMaster::add_executor(const BlockManagerId& id, std::vector<std::string> local_dirs) {
+  forget_blocks_of(id.executor);
+  executors_[id.executor] = {id, std::move(local_dirs)};
+}
+
+bool BlockMaster::remove_executor(const ExecutorId& executor) {
+  forget_blocks_of(executor);
+  return executors_.erase(executor) > 0;
+}
+
+const BlockManagerId* BlockMaster::executor(const ExecutorId& executor) const {
+  const auto it = executors_.find(executor);
+  return it == executors_.end() ? nullptr : &it->second.id;
+}
+
+const std::vector<std::string>& BlockMaster::local_dirs(const ExecutorId& executor) const {
+  static const std::vector<std::string> kNone;
+  const auto it = executors_.find(executor);
+  return it == executors_.end() ? kNone : it->second.local_dirs;
+}
+
+void BlockMaster::forget_blocks_of(const ExecutorId& executor) {
+  const auto drop = [&](auto& table) {
+    for (auto it = table.begin(); it != table.end();) {
+      it->second.erase(executor);
+      it = it->second.empty() ? table.erase(it) : std::next(it);
+    }
+  };
+  const auto drop_nested = [&](auto& tables) {
+    for (auto it = tables.begin(); it != tables.end();) {
+      drop(it->second);
+      it = it->second.empty() ? tables.erase(it) : std::next(it);
+    }
+  };
+  drop_nested(rdds_);
+  drop_nested(broadcasts_);
+  drop(others_);
+}
+
+bool BlockMaster::update(const ExecutorId& executor, const BlockUpdate& block) {
+  if (!knows(executor)) return false;
+  const bool gone = !block.in_memory && !block.on_disk;
+  const auto change = [&](auto& table, const auto& key) {
+    if (!gone) {
+      table[key][executor] = {block.memory_bytes, block.disk_bytes};
+    } else if (const auto it = table.find(key); it != table.end()) {
+      it->second.erase(executor);
+      if (it->second.empty()) table.erase(it);
+    }
+  };
+  const auto change_nested = [&](auto& tables, const auto& outer, int32_t inner) {
+    if (gone && !tables.contains(outer)) return;
+    auto& table = tables[outer];
+    change(table, inner);
+    if (table.empty()) tables.erase(outer);
+  };
+  const std::optional<BlockId> id = parse_block_id(block.block);
+  if (id && id->kind == BlockId::Kind::Rdd) {
+    change_nested(rdds_, RddId{id->owner}, id->part);
+  } else if (id &&
+             (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece)) {
+    change_nested(broadcasts_, BroadcastId{id->number}, id->part);
+  } else {
+    change(others_, block.block);
+  }
+  return true;
+}
+
+const BlockMaster::Holders* BlockMaster::find(std::string_view block) const {
+  const auto inner = [](const auto& tables, const auto& outer, int32_t part) -> const Holders* {
+    const auto table = tables.find(outer);
+    if (table == tables.end()) return nullptr;
+    const auto it = table->second.find(part);
+    return it == table->second.end() ? nullptr : &it->second;
+  };
+  const std::optional<BlockId> id = parse_block_id(block);
+  if (id && id->kind == BlockId::Kind::Rdd) return inner(rdds_, RddId{id->owner}, id->part);
+  if (id && (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece))
+    return inner(broadcasts_, BroadcastId{id->number}, id->part);
+  const auto it = others_.find(block);
+  return it == others_.end() ? nullptr : &it->second;
+}
+
+std::vector<BlockManagerId> BlockMaster::locations(std::string_view block) const {
+  std::vector<BlockManagerId> found;
+  if (const Holders* holders = find(block))
+    for (const auto& [executor, status] : *holders) found.push_back(executors_.at(executor).id);
+  return found;
+}
+
+std::vector<std::vector<std::string>> BlockMaster::cached_locations(RddId rdd,
+                                                                    int32_t partitions) const {
+  std::vector<std::vector<std::string>> found;
+  const auto table = rdds_.find(rdd);
+  if (table == rdds_.end()) return found;
+  found.resize(static_cast<size_t>(partitions));
+  for (const auto& [partition, holders] : table->second) {
+    if (partition >= partitions) break;
+    for (const auto& [executor, status] : holders)
+      found[static_cast<size_t>(partition)].push_back(
+          executor_location(executors_.at(executor).id));
+  }
+  return found;
+}
+
+std::vector<ExecutorId> BlockMaster::holders(RddId rdd) const {
+  std::set<ExecutorId> found;
+  if (const auto table = rdds_.find(rdd); table != rdds_.end())
+    for (const auto& [partition, holders] : table->second)
+      for (const auto& [executor, status] : holders) found.insert(executor);
+  return {found.begin(), found.end()};
+}
+
+void BlockMaster::remove_rdd(RddId rdd) { rdds_.erase(rdd); }
+void BlockMaster::remove_broadcast(BroadcastId broadcast) { broadcasts_.erase(broadcast); }
+
+void BlockMaster::remove_block(std::string_view block) {
+  const std::optional<BlockId> id = parse_block_id(block);
+  const auto inner = [&](auto& tables, const auto& outer) {
+    const auto table = tables.find(outer);
+    if (table == tables.end()) return;
+    table->second.erase(id->part);
+    if (table->second.empty()) tables.erase(table);
+  };
+  if (id && id->kind == BlockId::Kind::Rdd) {
+    inner(rdds_, RddId{id->owner});
+  } else if (id &&
+             (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece)) {
+    inner(broadcasts_, BroadcastId{id->number});
+  } else if (const auto it = others_.find(block); it != others_.end()) {
+    others_.erase(it);
+  }
+}
+
+std::vector<RddStorage> BlockMaster::rdd_storage() const {
+  std::vector<RddStorage> all;
+  for (const auto& [rdd, table] : rdds_) {
+    RddStorage& one = all.emplace_back(RddStorage{.rdd = rdd});
+    one.cached_partitions = static_cast<int32_t>(table.size());
+    for (const auto& [partition, holders] : table)
+      for (const auto& [executor, status] : holders) {
+        one.memory_bytes += status.memory_bytes;
+        one.disk_bytes += status.disk_bytes;
+      }
+  }
+  return all;
+}
+
+}  // namespace tinderbox::core

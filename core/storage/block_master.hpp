@@ -1,0 +1,76 @@
+// The driver's table of who holds which block. Pure: belongs to the driver's machine.
+// Source: Spark BlockManagerMasterEndpoint 4.3.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/messages.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+/// What is cached of one Rdd, for the storage page.
+struct RddStorage {
+  RddId rdd;
+  int32_t cached_partitions = 0;
+  int64_t memory_bytes = 0;
+  int64_t disk_bytes = 0;
+  bool operator==(const RddStorage&) const = default;
+};
+
+/// A preference that Spark prints as `executor_<host>_<id>`.
+std::string executor_location(const BlockManagerId& at);
+
+/// Only what can be asked for by name is kept: map outputs are the map output tracker's.
+class BlockMaster {
+ public:
+  /// Known again under the same id (a restarted block manager): what it held before is forgotten.
+  void add_executor(const BlockManagerId& id, std::vector<std::string> local_dirs);
+  /// Forgets it and all its blocks. False: it was not known.
+  bool remove_executor(const ExecutorId& executor);
+  bool knows(const ExecutorId& executor) const { return executors_.contains(executor); }
+  /// Null: not known.
+  const BlockManagerId* executor(const ExecutorId& executor) const;
+  /// Empty: not known, or it has none.
+  const std::vector<std::string>& local_dirs(const ExecutorId& executor) const;
+
+  /// False: the executor is not known and should register again.
+  bool update(const ExecutorId& executor, const BlockUpdate& block);
+  /// Ordered by executor id.
+  std::vector<BlockManagerId> locations(std::string_view block) const;
+  /// Spark's location strings of the cached blocks of `rdd`.
+  /// Shape: one entry for each of 0 … partitions−1, or none at all when nothing is cached.
+  std::vector<std::vector<std::string>> cached_locations(RddId rdd, int32_t partitions) const;
+  /// Executors that hold a block of `rdd`: who has to be told that it was unpersisted.
+  std::vector<ExecutorId> holders(RddId rdd) const;
+
+  void remove_rdd(RddId rdd);
+  void remove_broadcast(BroadcastId broadcast);
+  void remove_block(std::string_view block);
+  /// Ordered by id; only those with something cached.
+  std::vector<RddStorage> rdd_storage() const;
+
+ private:
+  struct Status {
+    int64_t memory_bytes = 0;
+    int64_t disk_bytes = 0;
+  };
+  using Holders = std::map<ExecutorId, Status>;
+  struct Executor {
+    BlockManagerId id;
+    std::vector<std::string> local_dirs;
+  };
+
+  void forget_blocks_of(const ExecutorId& executor);
+  const Holders* find(std::string_view block) const;
+
+  std::map<ExecutorId, Executor> executors_;
+  std::map<RddId, std::map<int32_t, Holders>> rdds_;
+  std::map<BroadcastId, std::map<int32_t, Holders>> broadcasts_;  // piece −1: the whole value
+  std::map<std::string, Holders, std::less<>> others_;
+};
+
+}  // namespace tinderbox::core

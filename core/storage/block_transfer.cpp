@@ -1,0 +1,334 @@
+// Block transfer of one process: the thread, and the blocking face of it.
+#include "core/storage/block_transfer.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "core/shell.hpp"
+#include "core/storage/block_id.hpp"
+#include "net/loop.hpp"
+
+namespace tinderbox::core {
+
+BlockTransferOptions block_transfer_options(const conf::Conf& conf) {
+  BlockTransferOptions options;
+  options.read_host_local = conf.get(conf::kShuffleReadHostLocalDisk);
+  BlockClientOptions& client = options.client;
+  client.max_in_flight = conf.get(conf::kReducerMaxSizeInFlight);
+  client.max_requests = conf.get(conf::kReducerMaxReqsInFlight);
+  client.max_per_address = conf.get(conf::kReducerMaxBlocksPerAddress);
+  client.max_retries = conf.get(conf::kShuffleIoMaxRetries);
+  client.retry_wait = conf.get(conf::kShuffleIoRetryWait);
+  client.silence = conf.get(conf::kShuffleIoConnectionTimeout);
+  return options;
+}
+
+/// Where one request's blocks arrive. Thread: any.
+struct BlockTransfer::Inbox {
+  Inbox(uint64_t id, std::function<void(Result<Payload>)> then)
+      : request(id), done(std::move(then)) {}
+  const uint64_t request;
+  const std::function<void(Result<Payload>)> done;  // instead of waiting for it; else empty
+  net::Mutex mutex;
+  net::Condition changed;
+  std::deque<FetchedBlock> arrived GUARDED_BY(mutex);
+  bool stopped GUARDED_BY(mutex) = false;
+};
+
+// ---- the thread
+// ----------------------------------------------------------------------------------
+
+/// The loop with its endpoint and both machines. Thread: all but start, post and after are the
+/// loop's.
+class BlockTransfer::Plane {
+ public:
+  Plane(BlockTransfer& transfer, BlockManager& blocks, const BlockTransferOptions& options)
+      : transfer_(transfer),
+        blocks_(blocks),
+        loop_(net::make_poll_loop()),
+        endpoint_(net::make_socket_endpoint(*loop_)),
+        board_(*endpoint_),
+        server_(options.server),
+        client_(options.client) {
+    serving_.listen<ToBlocks>();
+    serving_.listen_losses();
+    fetching_.listen<FromBlocks>();
+    fetching_.listen_losses();
+  }
+  ~Plane() {
+    loop_->stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  Result<int> start(const net::Listen& where) {
+    Result<int> port = endpoint_->listen(where);
+    if (port) thread_ = std::thread([this] { loop_->run(); });
+    return port;
+  }
+  void post(BlockClient::Event event) { fetching_.post(std::move(event)); }
+  void after(Duration delay, std::function<void()> task) {
+    loop_->post([this, delay, task = std::move(task)] { loop_->after(delay, task); });
+  }
+
+  void apply(const ReadBlock& e) { serving_.feed(BlockReady{e.ticket, blocks_.read(e.block)}); }
+  void apply(const DeliverBlock& e) { transfer_.deliver(e); }
+
+ private:
+  BlockTransfer& transfer_;
+  BlockManager& blocks_;
+  std::unique_ptr<net::PollLoop> loop_;
+  std::unique_ptr<net::SocketEndpoint> endpoint_;
+  Switchboard board_;
+  BlockServer server_;
+  BlockClient client_;
+  Shell<BlockServer, Plane> serving_{*loop_, board_, server_, *this, "BlockServer"};
+  Shell<BlockClient, Plane> fetching_{*loop_, board_, client_, *this, "BlockClient"};
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<BlockTransfer>> BlockTransfer::start(BlockTransferOptions options,
+                                                            BlockManager& blocks) {
+  auto transfer = std::make_unique<BlockTransfer>(std::move(options), blocks);
+  if (!transfer->options_.network) return transfer;
+  transfer->plane_ = std::make_unique<Plane>(*transfer, blocks, transfer->options_);
+  Result<int> port = transfer->plane_->start(transfer->options_.listen);
+  if (!port) return port.error();
+  transfer->port_ = *port;
+  return transfer;
+}
+
+BlockTransfer::BlockTransfer(BlockTransferOptions options, BlockManager& blocks)
+    : options_(std::move(options)), blocks_(blocks) {}
+
+BlockTransfer::~BlockTransfer() { stop(); }
+
+void BlockTransfer::stop() {
+  std::map<uint64_t, std::shared_ptr<Inbox>> open;
+  {
+    net::Lock lock(mutex_);
+    stopped_ = true;
+    open.swap(inboxes_);
+  }
+  for (const auto& [request, inbox] : open) {
+    if (inbox->done) inbox->done(Error{"block transfer has stopped"});
+    net::Lock lock(inbox->mutex);
+    inbox->stopped = true;
+    inbox->changed.notify_all();
+  }
+  plane_.reset();
+}
+
+void BlockTransfer::after(Duration delay, std::function<void()> task) {
+  net::Lock lock(mutex_);
+  if (plane_ && !stopped_) plane_->after(delay, std::move(task));
+}
+
+void BlockTransfer::interrupt() {
+  net::Lock lock(mutex_);
+  for (const auto& [request, inbox] : inboxes_) {
+    net::Lock inner(inbox->mutex);
+    inbox->changed.notify_all();
+  }
+}
+
+// ---- requests
+// ------------------------------------------------------------------------------------
+
+void BlockTransfer::set_local_dirs(const ExecutorId& executor,
+                                   std::vector<std::string> directories) {
+  net::Lock lock(mutex_);
+  local_dirs_[executor] = std::move(directories);
+}
+
+bool BlockTransfer::may_read_directly(const BlockWant& want) {
+  if (want.from.executor == options_.self.executor) return true;
+  if (!options_.read_host_local || want.from.host != options_.self.host) return false;
+  net::Lock lock(mutex_);
+  return local_dirs_.contains(want.from.executor);
+}
+
+std::optional<Result<Payload>> BlockTransfer::read_directly(const BlockWant& want) {
+  if (want.from.executor == options_.self.executor) return blocks_.read(want.block);
+  const std::optional<BlockId> id = parse_block_id(want.block);
+  const bool shuffle =
+      id && (id->kind == BlockId::Kind::Shuffle || id->kind == BlockId::Kind::ShuffleRange);
+  std::vector<std::string> directories;
+  {
+    net::Lock lock(mutex_);
+    const auto it = local_dirs_.find(want.from.executor);
+    if (!shuffle || it == local_dirs_.end() || it->second.empty()) return std::nullopt;
+    directories = it->second;
+  }
+  MapOutputFiles::Outcome outcome = blocks_.map_outputs().read_host_local(directories, *id);
+  if (outcome.missing) return std::nullopt;  // in its owner's memory
+  return std::move(outcome.bytes);
+}
+
+std::shared_ptr<BlockTransfer::Inbox> BlockTransfer::open_inbox(
+    std::function<void(Result<Payload>)> done) {
+  net::Lock lock(mutex_);
+  auto inbox = std::make_shared<Inbox>(next_request_++, std::move(done));
+  if (stopped_) {
+    net::Lock inner(inbox->mutex);
+    inbox->stopped = true;
+  } else {
+    inboxes_[inbox->request] = inbox;
+  }
+  return inbox;
+}
+
+void BlockTransfer::close_inbox(uint64_t request) {
+  net::Lock lock(mutex_);
+  if (inboxes_.erase(request) > 0 && plane_) plane_->post(EndRequest{request});
+}
+
+void BlockTransfer::ask_peers(uint64_t request, std::vector<WantedBlock> wanted) {
+  net::Lock lock(mutex_);
+  if (plane_ && !stopped_) return plane_->post(FetchBlocks{request, std::move(wanted)});
+  lock.unlock();
+  for (const WantedBlock& want : wanted)
+    deliver({request, want.index,
+             Error{"cannot fetch " + want.block + ": this process has no block transfer"}});
+}
+
+void BlockTransfer::deliver(const DeliverBlock& block) {
+  std::shared_ptr<Inbox> inbox;
+  {
+    net::Lock lock(mutex_);
+    const auto it = inboxes_.find(block.request);
+    if (it == inboxes_.end()) return;
+    inbox = it->second;
+  }
+  if (inbox->done) {
+    close_inbox(block.request);
+    return inbox->done(block.bytes);
+  }
+  net::Lock lock(inbox->mutex);
+  inbox->arrived.push_back({block.index, block.bytes});
+  inbox->changed.notify_all();
+}
+
+void BlockTransfer::fetch_async(BlockWant want, std::function<void(Result<Payload>)> done) {
+  if (want.from.executor == options_.self.executor) return done(blocks_.read(want.block));
+  const std::shared_ptr<Inbox> inbox = open_inbox(std::move(done));
+  bool stopped = false;
+  {
+    net::Lock lock(inbox->mutex);
+    stopped = inbox->stopped;
+  }
+  if (stopped) return inbox->done(Error{"block transfer has stopped"});
+  ask_peers(inbox->request, {{0, want.from.address, want.block, want.size}});
+}
+
+// ---- streams
+// -------------------------------------------------------------------------------------
+
+/// What one task fetches: blocks that arrived first, then one that is read directly, else it waits.
+class BlockTransfer::Stream : public BlockStream {
+ public:
+  Stream(BlockTransfer& transfer, std::vector<BlockWant> wants, const std::atomic<bool>& killed)
+      : transfer_(transfer),
+        wants_(std::move(wants)),
+        killed_(killed),
+        inbox_(transfer.open_inbox({})),
+        delivered_(wants_.size()),
+        remaining_(wants_.size()) {
+    std::vector<WantedBlock> wanted;
+    for (size_t i = 0; i < wants_.size(); ++i) {
+      if (transfer_.may_read_directly(wants_[i]))
+        direct_.push_back(i);
+      else
+        wanted.push_back(remote(i));
+    }
+    if (!wanted.empty()) transfer_.ask_peers(inbox_->request, std::move(wanted));
+  }
+  ~Stream() override { transfer_.close_inbox(inbox_->request); }
+
+  std::optional<FetchedBlock> next() override {
+    while (remaining_ > 0) {
+      if (killed_.load(std::memory_order_relaxed)) return give_up("the task was killed");
+      std::optional<FetchedBlock> block;
+      if (const Arrival arrival = take(block); arrival == Arrival::Stopped)
+        return give_up("block transfer has stopped");
+      if (block) return taken(std::move(*block));
+      if (direct_.empty()) continue;
+      const size_t index = direct_.front();
+      direct_.pop_front();
+      if (std::optional<Result<Payload>> bytes = transfer_.read_directly(wants_[index]))
+        return deliver({index, std::move(*bytes)});
+      transfer_.ask_peers(inbox_->request, {remote(index)});
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class Arrival : uint8_t { Block, Nothing, Stopped };
+
+  /// Waits only while nothing can be read directly.
+  Arrival take(std::optional<FetchedBlock>& block) {
+    net::Lock lock(inbox_->mutex);
+    while (inbox_->arrived.empty()) {
+      if (inbox_->stopped) return Arrival::Stopped;
+      if (!direct_.empty() || killed_.load(std::memory_order_relaxed)) return Arrival::Nothing;
+      inbox_->changed.wait(lock);
+    }
+    block.emplace(std::move(inbox_->arrived.front()));
+    inbox_->arrived.pop_front();
+    drained_ = inbox_->arrived.empty();
+    return Arrival::Block;
+  }
+
+  WantedBlock remote(size_t index) {
+    const BlockWant& want = wants_[index];
+    remote_bytes_ += std::max<int64_t>(want.size, 1);
+    ++remote_blocks_;
+    return {index, want.from.address, want.block, want.size};
+  }
+
+  FetchedBlock deliver(FetchedBlock block) {
+    delivered_[block.index] = true;
+    --remaining_;
+    return block;
+  }
+
+  /// Tells the client what was taken, unless it could ask for everything at once anyway.
+  FetchedBlock taken(FetchedBlock block) {
+    taken_bytes_ += std::max<int64_t>(wants_[block.index].size, 1);
+    const BlockClientOptions& limits = transfer_.options_.client;
+    const bool bounded =
+        remote_bytes_ > limits.max_in_flight || remote_blocks_ > limits.max_requests;
+    if (bounded && (drained_ || taken_bytes_ >= limits.max_in_flight / 8)) {
+      net::Lock lock(transfer_.mutex_);
+      if (transfer_.plane_ && !transfer_.stopped_)
+        transfer_.plane_->post(BlocksTaken{inbox_->request, std::exchange(taken_bytes_, 0)});
+    }
+    return deliver(std::move(block));
+  }
+
+  FetchedBlock give_up(const std::string& why) {
+    const auto it = std::find(delivered_.begin(), delivered_.end(), false);
+    const auto index = static_cast<size_t>(it - delivered_.begin());
+    remaining_ = 0;
+    return {index, Error{"cannot fetch " + wants_[index].block + ": " + why}};
+  }
+
+  BlockTransfer& transfer_;
+  const std::vector<BlockWant> wants_;
+  const std::atomic<bool>& killed_;
+  const std::shared_ptr<Inbox> inbox_;
+  std::vector<bool> delivered_;
+  size_t remaining_;
+  std::deque<size_t> direct_;
+  int64_t remote_bytes_ = 0;
+  int32_t remote_blocks_ = 0;
+  int64_t taken_bytes_ = 0;
+  bool drained_ = false;
+};
+
+std::unique_ptr<BlockStream> BlockTransfer::fetch(std::vector<BlockWant> wants,
+                                                  const std::atomic<bool>& killed) {
+  return std::make_unique<Stream>(*this, std::move(wants), killed);
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,85 @@
+// Block transfer of one process: a thread with one endpoint that serves blocks and fetches them,
+// and the blocking face of it that task threads use.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conf/conf.hpp"
+#include "core/plan/task.hpp"
+#include "core/storage/block_client.hpp"
+#include "core/storage/block_manager.hpp"
+#include "core/storage/block_server.hpp"
+#include "net/endpoint.hpp"
+#include "net/mutex.hpp"
+
+namespace tinderbox::core {
+
+struct BlockTransferOptions {
+  BlockManagerId self;  // executor and host; the address is not known yet
+  bool network = true;  // false: everything is this process's own (local mode); no thread, no port
+  net::Listen listen;
+  bool read_host_local = true;  // spark.shuffle.readHostLocalDisk
+  BlockClientOptions client;
+  BlockServerOptions server;
+};
+/// What the conf says of it; `self` and `listen` are the caller's.
+BlockTransferOptions block_transfer_options(const conf::Conf& conf);
+
+/// Thread: any, but for start, stop and the destructor.
+class BlockTransfer {
+ public:
+  /// Listens and starts its thread. Errors: the port can't be had. `blocks` must outlive it.
+  static Result<std::unique_ptr<BlockTransfer>> start(BlockTransferOptions options,
+                                                      BlockManager& blocks);
+  /// What start() makes; without network until then.
+  BlockTransfer(BlockTransferOptions options, BlockManager& blocks);
+  ~BlockTransfer();
+
+  /// 0 without network.
+  int port() const { return port_; }
+  /// Where the map outputs of another executor lie, should it run on this host.
+  void set_local_dirs(const ExecutorId& executor, std::vector<std::string> directories);
+  /// This process's own blocks and those of this host's files are read directly, others come by
+  /// network, at most spark.reducer.maxSizeInFlight at once. `killed` must outlive the stream.
+  std::unique_ptr<BlockStream> fetch(std::vector<BlockWant> wants, const std::atomic<bool>& killed);
+  /// `done` is called once: at once when the block is this process's own, else on the transfer's
+  /// thread.
+  void fetch_async(BlockWant want, std::function<void(Result<Payload>)> done);
+  /// Streams that wait look at their kill mark again.
+  void interrupt();
+  /// Runs `task` on the transfer's thread later; without network never.
+  void after(Duration delay, std::function<void()> task);
+  /// Ends the thread; streams that wait get errors. Idempotent.
+  void stop();
+
+ private:
+  class Plane;
+  class Stream;
+  struct Inbox;
+
+  /// nullopt: it has to come by network.
+  std::optional<Result<Payload>> read_directly(const BlockWant& want);
+  bool may_read_directly(const BlockWant& want);
+  std::shared_ptr<Inbox> open_inbox(std::function<void(Result<Payload>)> done);
+  void close_inbox(uint64_t request);
+  void ask_peers(uint64_t request, std::vector<WantedBlock> wanted);
+  void deliver(const DeliverBlock& block);
+
+  const BlockTransferOptions options_;
+  BlockManager& blocks_;
+  int port_ = 0;
+  std::unique_ptr<Plane> plane_;
+  net::Mutex mutex_;
+  std::map<ExecutorId, std::vector<std::string>> local_dirs_ GUARDED_BY(mutex_);
+  std::map<uint64_t, std::shared_ptr<Inbox>> inboxes_ GUARDED_BY(mutex_);
+  uint64_t next_request_ GUARDED_BY(mutex_) = 1;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tinderbox::core

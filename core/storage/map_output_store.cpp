@@ -1,0 +1,364 @@
+// Map outputs of this process.
+//
+// A commit is visible by its last step: in files the rename of the index (an index without its
+// data, or with data of another length, is no valid pair), in memory the entry in the table.
+#include "core/storage/map_output_store.hpp"
+
+#include <xxhash.h>
+
+#include <limits>
+#include <optional>
+
+namespace tinderbox::core {
+namespace {
+
+constexpr size_t kWord = 8;
+
+void put_word(Bytes& to, uint64_t value) {
+  for (int shift = 56; shift >= 0; shift -= 8) to.push_back(static_cast<char>(value >> shift));
+}
+uint64_t get_word(const char* from) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < kWord; ++i) value = value << 8 | static_cast<unsigned char>(from[i]);
+  return value;
+}
+std::vector<uint64_t> words(std::string_view bytes) {
+  std::vector<uint64_t> values(bytes.size() / kWord);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = get_word(bytes.data() + i * kWord);
+  return values;
+}
+uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+std::string checksum_file(ShuffleId shuffle, int64_t map_id) {
+  return shuffle_block(shuffle, map_id, 0) + ".checksum.XXH3";
+}
+
+Result<bool> write_file(net::Files& files, const std::string& path, std::string_view bytes,
+                        bool sync) {
+  Result<std::unique_ptr<net::WriteFile>> file = files.create(path);
+  if (!file) return file.error();
+  if (Result<bool> put = (*file)->append(bytes); !put) return put;
+  if (sync)
+    if (Result<bool> synced = (*file)->sync(); !synced) return synced;
+  return (*file)->commit();
+}
+
+Result<Payload> read_file(net::Files& files, const std::string& path) {
+  Result<std::unique_ptr<net::ReadFile>> file = files.open(path);
+  if (!file) return file.error();
+  return (*file)->view(0, (*file)->size());
+}
+
+/// Reduces that a block names.
+std::pair<size_t, size_t> range(const BlockId& block) {
+  const int32_t end = block.kind == BlockId::Kind::ShuffleRange ? block.part_end : block.part + 1;
+  return {static_cast<size_t>(block.part), static_cast<size_t>(end)};
+}
+
+Error no_such_partition(const BlockId& block, size_t partitions) {
+  return Error{block_name(block) + " was asked for, but that map output has only " +
+               std::to_string(partitions) + " partitions"};
+}
+
+std::vector<int64_t> lengths_of(const std::vector<int64_t>& offsets) {
+  std::vector<int64_t> lengths;
+  for (size_t r = 0; r + 1 < offsets.size(); ++r) lengths.push_back(offsets[r + 1] - offsets[r]);
+  return lengths;
+}
+
+}  // namespace
+
+// ---- files
+// ---------------------------------------------------------------------------------------
+
+MapOutputFiles::Loaded MapOutputFiles::load(const std::string& index_path,
+                                            const std::string& checksum_path) {
+  {
+    net::Lock lock(mutex_);
+    if (const auto it = cache_.find(index_path); it != cache_.end()) return {it->second};
+  }
+  const Result<std::optional<net::FileStat>> stat = files_.stat(index_path);
+  if (stat && !*stat) return {Error{"there is no " + index_path}, true};
+  const Result<Payload> bytes = read_file(files_, index_path);
+  if (!bytes) return {bytes.error()};
+  auto index = std::make_shared<Index>();
+  bool valid = bytes->size() >= 2 * kWord && bytes->size() % kWord == 0;
+  for (const uint64_t word : words(bytes->view())) {
+    const auto offset = static_cast<int64_t>(word);
+    valid = valid && offset >= (index->offsets.empty() ? 0 : index->offsets.back());
+    index->offsets.push_back(offset);
+  }
+  if (!valid || index->offsets[0] != 0)
+    return {Error{index_path + " is corrupted due to DISK_ISSUE: it is no list of offsets"}};
+  if (const Result<Payload> sums = read_file(files_, checksum_path);
+      sums && sums->size() == (index->offsets.size() - 1) * kWord)
+    index->checksums = words(sums->view());
+  const auto cost = static_cast<int64_t>((index->offsets.size() + index->checksums.size()) * kWord);
+  net::Lock lock(mutex_);
+  if (cached_ + cost > cache_bytes_) {
+    cache_.clear();
+    cached_ = 0;
+  }
+  if (cost <= cache_bytes_ && cache_.emplace(index_path, index).second) cached_ += cost;
+  return {IndexPtr(index)};
+}
+
+void MapOutputFiles::forget(const std::string& index_path) {
+  net::Lock lock(mutex_);
+  const auto it = cache_.find(index_path);
+  if (it == cache_.end()) return;
+  cached_ -=
+      static_cast<int64_t>((it->second->offsets.size() + it->second->checksums.size()) * kWord);
+  cache_.erase(it);
+}
+
+Result<Payload> MapOutputFiles::checked(const Index& index, const BlockId& block,
+                                        Payload bytes) const {
+  if (index.checksums.empty()) return bytes;
+  const auto [first, last] = range(block);
+  for (size_t r = first; r < last; ++r) {
+    const std::string_view part =
+        bytes.view().substr(static_cast<size_t>(index.offsets[r] - index.offsets[first]),
+                            static_cast<size_t>(index.offsets[r + 1] - index.offsets[r]));
+    if (checksum(part) != index.checksums[r])
+      return Error{block_name(block) +
+                   " is corrupted due to DISK_ISSUE: the checksum of partition " +
+                   std::to_string(r) + " is not the one written"};
+  }
+  return bytes;
+}
+
+MapOutputFiles::Outcome MapOutputFiles::read(const std::vector<std::string>& directories,
+                                             size_t sub_directories, const BlockId& block) {
+  const ShuffleId shuffle{block.owner};
+  const auto path = [&](const std::string& name) {
+    return block_path(directories, sub_directories, name);
+  };
+  const Loaded loaded = load(path(shuffle_index_file(shuffle, block.number)),
+                             path(checksum_file(shuffle, block.number)));
+  if (!loaded.index) return {loaded.index.error(), loaded.missing};
+  const Index& index = **loaded.index;
+  const auto [first, last] = range(block);
+  if (last >= index.offsets.size()) return {no_such_partition(block, index.offsets.size() - 1)};
+  const int64_t length = index.offsets[last] - index.offsets[first];
+  if (length == 0) return {Payload()};
+  const Result<std::unique_ptr<net::ReadFile>> data =
+      files_.open(path(shuffle_data_file(shuffle, block.number)));
+  if (!data) return {data.error()};
+  Result<Payload> bytes = (*data)->view(index.offsets[first], length);
+  if (!bytes)
+    return {Error{block_name(block) + " is corrupted due to DISK_ISSUE: " + bytes.error().message}};
+  return {checked(index, block, std::move(*bytes))};
+}
+
+Result<std::vector<int64_t>> MapOutputFiles::lengths(const std::string& data_path,
+                                                     const std::string& index_path,
+                                                     int32_t num_reduces) {
+  forget(index_path);
+  const Loaded loaded = load(index_path, "");
+  forget(index_path);
+  if (!loaded.index) return loaded.index.error();
+  const std::vector<int64_t>& offsets = (*loaded.index)->offsets;
+  const Result<std::optional<net::FileStat>> data = files_.stat(data_path);
+  if (!data) return data.error();
+  const int64_t size = *data ? (*data)->size : 0;
+  if (offsets.size() != static_cast<size_t>(num_reduces) + 1 || offsets.back() != size)
+    return Error{index_path + " does not fit " + data_path};
+  return lengths_of(offsets);
+}
+
+// ---- writing
+// -------------------------------------------------------------------------------------
+
+/// Collects the partitions; moves over to a file once they are no longer small.
+class MapOutputStore::Pending : public PendingMapOutput {
+ public:
+  Pending(MapOutputStore& store, ShuffleId shuffle, int64_t map_id, int32_t num_reduces)
+      : store_(store),
+        shuffle_(shuffle),
+        map_id_(map_id),
+        lengths_(static_cast<size_t>(num_reduces)),
+        checksums_(static_cast<size_t>(num_reduces), checksum({})) {}
+
+  Result<bool> append(int32_t reduce, std::string_view bytes) override {
+    if (reduce < next_ || static_cast<size_t>(reduce) >= lengths_.size())
+      return Error{"partition " + std::to_string(reduce) + " of a map output with " +
+                   std::to_string(lengths_.size()) + " partitions came out of order"};
+    next_ = reduce + 1;
+    lengths_[static_cast<size_t>(reduce)] = static_cast<int64_t>(bytes.size());
+    checksums_[static_cast<size_t>(reduce)] = checksum(bytes);
+    if (buffer_.size() + bytes.size() <= limit()) {
+      buffer_.append(bytes);
+      return true;
+    }
+    if (Result<bool> flushed = flush(); !flushed) return flushed;
+    if (bytes.size() >= limit()) return file_->append(bytes);
+    buffer_.assign(bytes);
+    return true;
+  }
+
+  Result<std::vector<int64_t>> commit() override {
+    if (!file_) {
+      std::vector<int64_t> lengths = lengths_;
+      if (store_.commit_memory(shuffle_, map_id_, in_memory(), lengths)) return lengths;
+    }
+    if (Result<bool> flushed = flush(); !flushed) return flushed.error();
+    return store_.commit_files(shuffle_, map_id_, lengths_, checksums_, std::move(file_));
+  }
+
+ private:
+  /// While there is no file yet: what may stay in memory; then: the write buffer.
+  size_t limit() const {
+    constexpr size_t kBuffer = 32 << 10;
+    return file_ ? kBuffer : static_cast<size_t>(store_.options_.max_in_memory_output);
+  }
+
+  std::shared_ptr<const InMemory> in_memory() {
+    auto output = std::make_shared<InMemory>();
+    output->offsets.reserve(lengths_.size() + 1);
+    uint32_t offset = 0;
+    output->offsets.push_back(offset);
+    for (const int64_t length : lengths_)
+      output->offsets.push_back(offset += static_cast<uint32_t>(length));
+    output->bytes = Payload(Bytes(buffer_));
+    return output;
+  }
+
+  Result<bool> flush() {
+    if (!file_) {
+      Result<std::string> path =
+          store_.disk_.path_for_writing(shuffle_data_file(shuffle_, map_id_));
+      if (!path) return path.error();
+      Result<std::unique_ptr<net::WriteFile>> file = store_.files_.create(*path);
+      if (!file) return file.error();
+      file_ = std::move(*file);
+    }
+    Result<bool> put = file_->append(buffer_);
+    buffer_.clear();
+    return put;
+  }
+
+  MapOutputStore& store_;
+  const ShuffleId shuffle_;
+  const int64_t map_id_;
+  int32_t next_ = 0;
+  std::vector<int64_t> lengths_;
+  std::vector<uint64_t> checksums_;
+  Bytes buffer_;
+  std::unique_ptr<net::WriteFile> file_;
+};
+
+std::unique_ptr<PendingMapOutput> MapOutputStore::open(ShuffleId shuffle, int64_t map_id,
+                                                       int32_t num_reduces) {
+  return std::make_unique<Pending>(*this, shuffle, map_id, num_reduces);
+}
+
+std::vector<int64_t> MapOutputStore::Output::lengths() const {
+  return lengths_of({memory->offsets.begin(), memory->offsets.end()});
+}
+
+bool MapOutputStore::commit_memory(ShuffleId shuffle, int64_t map_id,
+                                   std::shared_ptr<const InMemory> output,
+                                   std::vector<int64_t>& lengths) {
+  net::Lock commit(commit_mutex_);
+  net::Lock lock(mutex_);
+  Outputs& outputs = shuffles_[shuffle];
+  const auto earlier = outputs.find(map_id);
+  if (earlier != outputs.end()) {
+    if (!earlier->second.memory) return false;  // committed as files: adopted there
+    lengths = earlier->second.lengths();
+    return true;
+  }
+  if (memory_used_ + output->cost() > options_.max_memory) return false;
+  memory_used_ += output->cost();
+  outputs.emplace(map_id, Output{std::move(output)});
+  return true;
+}
+
+Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int64_t map_id,
+                                                          const std::vector<int64_t>& lengths,
+                                                          const std::vector<uint64_t>& checksums,
+                                                          std::unique_ptr<net::WriteFile> data) {
+  const std::string data_path = disk_.path(shuffle_data_file(shuffle, map_id));
+  Result<std::string> index_path = disk_.path_for_writing(shuffle_index_file(shuffle, map_id));
+  if (!index_path) return index_path.error();
+  net::Lock commit(commit_mutex_);
+  {
+    net::Lock lock(mutex_);
+    const Outputs& outputs = shuffles_[shuffle];
+    if (const auto it = outputs.find(map_id); it != outputs.end() && it->second.memory)
+      return it->second.lengths();
+  }
+  const auto num_reduces = static_cast<int32_t>(lengths.size());
+  if (Result<std::vector<int64_t>> earlier = reader_.lengths(data_path, *index_path, num_reduces)) {
+    net::Lock lock(mutex_);
+    shuffles_[shuffle].emplace(map_id, Output{});
+    return earlier;
+  }
+  Bytes index, sums;
+  uint64_t offset = 0;
+  put_word(index, offset);
+  for (const int64_t length : lengths) put_word(index, offset += static_cast<uint64_t>(length));
+  for (const uint64_t sum : checksums) put_word(sums, sum);
+  if (options_.sync)
+    if (Result<bool> synced = data->sync(); !synced) return synced.error();
+  if (Result<bool> done = data->commit(); !done) return done.error();
+  // Without its checksums an output can still be read, so it is not lost for them.
+  const Result<std::string> sums_path = disk_.path_for_writing(checksum_file(shuffle, map_id));
+  if (options_.checksum && sums_path) (void)write_file(files_, *sums_path, sums, options_.sync);
+  if (Result<bool> done = write_file(files_, *index_path, index, options_.sync); !done)
+    return done.error();
+  net::Lock lock(mutex_);
+  shuffles_[shuffle].emplace(map_id, Output{});
+  return lengths;
+}
+
+// ---- reading and removing
+// ------------------------------------------------------------------------
+
+Result<Payload> MapOutputStore::read(const BlockId& block) {
+  std::shared_ptr<const InMemory> memory;
+  {
+    net::Lock lock(mutex_);
+    const auto outputs = shuffles_.find(ShuffleId{block.owner});
+    if (outputs == shuffles_.end() || !outputs->second.contains(block.number))
+      return Error{block_name(block) + " is not here"};
+    memory = outputs->second.at(block.number).memory;
+  }
+  if (!memory) return reader_.read(disk_.directories(), sub_directories_, block).bytes;
+  const auto [first, last] = range(block);
+  if (last >= memory->offsets.size()) return no_such_partition(block, memory->offsets.size() - 1);
+  const uint32_t from = memory->offsets[first];
+  auto owner = std::make_shared<const Payload>(memory->bytes);
+  const std::string_view part = owner->view().substr(from, memory->offsets[last] - from);
+  return Payload(std::move(owner), part);
+}
+
+void MapOutputStore::remove(ShuffleId shuffle) {
+  Outputs outputs;
+  {
+    net::Lock lock(mutex_);
+    const auto it = shuffles_.find(shuffle);
+    if (it == shuffles_.end()) return;
+    outputs = std::move(it->second);
+    shuffles_.erase(it);
+    for (const auto& [map_id, output] : outputs)
+      if (output.memory) memory_used_ -= output.memory->cost();
+  }
+  for (const auto& [map_id, output] : outputs) {
+    if (output.memory) continue;
+    const std::string index = disk_.path(shuffle_index_file(shuffle, map_id));
+    reader_.forget(index);
+    // What can't be removed now goes with its directory.
+    for (const std::string& path : {index, disk_.path(shuffle_data_file(shuffle, map_id)),
+                                    disk_.path(checksum_file(shuffle, map_id))})
+      (void)files_.remove(path);
+  }
+}
+
+int64_t MapOutputStore::memory_used() const {
+  net::Lock lock(mutex_);
+  return memory_used_;
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,142 @@
+// Map outputs of this process: small ones in memory, others as data, index and checksum files that
+// readers of the same host open themselves.
+//
+//   shuffle_S_M_0.data            bytes of partition 0, 1, … one after the other
+//   shuffle_S_M_0.index           P+1 big-endian 64-bit offsets, the first is 0
+//   shuffle_S_M_0.checksum.XXH3   P big-endian 64-bit checksums, one a partition
+//
+// Source: Spark IndexShuffleBlockResolver 4.3.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/storage/block_id.hpp"
+#include "core/storage/disk_store.hpp"
+#include "net/files.hpp"
+#include "net/mutex.hpp"
+#include "net/types.hpp"
+
+namespace tinderbox::core {
+
+/// Reads partitions of committed outputs from files, of this or another process of the same host.
+/// Errors: no such output (`missing` in the outcome), unreadable, or corrupted. Thread: any.
+class MapOutputFiles {
+ public:
+  /// `cache_bytes`: how much of the indexes is kept.
+  explicit MapOutputFiles(net::Files& files, int64_t cache_bytes = 8 << 20)
+      : files_(files), cache_bytes_(cache_bytes) {}
+
+  struct Outcome {
+    Result<Payload> bytes;
+    bool missing = false;  // there is no such file: it may be in the memory of its owner
+  };
+  /// `block` is a Shuffle or a ShuffleRange.
+  Outcome read(const std::vector<std::string>& directories, size_t sub_directories,
+               const BlockId& block);
+  /// Lengths of the partitions of a valid pair. Errors: there is none.
+  Result<std::vector<int64_t>> lengths(const std::string& data_path, const std::string& index_path,
+                                       int32_t num_reduces);
+  /// Indexes of files that were replaced or removed are read again.
+  void forget(const std::string& index_path);
+
+ private:
+  struct Index {
+    std::vector<int64_t> offsets;     // P + 1
+    std::vector<uint64_t> checksums;  // P, or none
+  };
+  using IndexPtr = std::shared_ptr<const Index>;
+  struct Loaded {
+    Result<IndexPtr> index;
+    bool missing = false;
+  };
+  Loaded load(const std::string& index_path, const std::string& checksum_path);
+  Result<Payload> checked(const Index& index, const BlockId& block, Payload bytes) const;
+
+  net::Files& files_;
+  const int64_t cache_bytes_;
+  net::Mutex mutex_;
+  std::map<std::string, IndexPtr> cache_ GUARDED_BY(mutex_);
+  int64_t cached_ GUARDED_BY(mutex_) = 0;
+};
+
+struct MapOutputOptions {
+  int64_t max_in_memory_output = 0;  // tinderbox.shuffle.maxInMemoryOutput
+  int64_t max_memory = 0;  // for all outputs in memory together; beyond it they go to files
+  bool checksum = true;    // spark.shuffle.checksum.enabled
+  bool sync = false;       // spark.shuffle.sync
+};
+
+/// One output that is being written. Thread: one task's. Dropped unless committed.
+class PendingMapOutput {
+ public:
+  virtual ~PendingMapOutput() = default;
+  /// Partitions in ascending order, each once; empty ones may be left out.
+  virtual Result<bool> append(int32_t reduce, std::string_view bytes) = 0;
+  /// Lengths of all partitions of what is visible now: this output, or an earlier valid one of the
+  /// same map id, which is kept.
+  virtual Result<std::vector<int64_t>> commit() = 0;
+};
+
+/// Thread: any. Must outlive what open() made.
+class MapOutputStore {
+ public:
+  MapOutputStore(net::Files& files, DiskStore& disk, size_t sub_directories,
+                 MapOutputOptions options)
+      : disk_(disk),
+        files_(files),
+        reader_(files),
+        sub_directories_(sub_directories),
+        options_(options) {}
+
+  std::unique_ptr<PendingMapOutput> open(ShuffleId shuffle, int64_t map_id, int32_t num_reduces);
+  /// `block` is a Shuffle or a ShuffleRange.
+  Result<Payload> read(const BlockId& block);
+  /// For another process of this host; see MapOutputFiles.
+  MapOutputFiles::Outcome read_host_local(const std::vector<std::string>& directories,
+                                          const BlockId& block) {
+    return reader_.read(directories, sub_directories_, block);
+  }
+  void remove(ShuffleId shuffle);
+  /// Bytes of outputs in memory.
+  int64_t memory_used() const;
+
+ private:
+  class Pending;
+  /// Shape: offsets has P + 1 entries.
+  struct InMemory {
+    std::vector<uint32_t> offsets;
+    Payload bytes;
+    int64_t cost() const {
+      return static_cast<int64_t>(bytes.size() + offsets.size() * sizeof(uint32_t));
+    }
+  };
+  struct Output {
+    std::shared_ptr<const InMemory> memory;  // null: in files
+    std::vector<int64_t> lengths() const;
+  };
+  using Outputs = std::map<int64_t, Output>;
+
+  Result<std::vector<int64_t>> commit_files(ShuffleId shuffle, int64_t map_id,
+                                            const std::vector<int64_t>& lengths,
+                                            const std::vector<uint64_t>& checksums,
+                                            std::unique_ptr<net::WriteFile> data);
+  bool commit_memory(ShuffleId shuffle, int64_t map_id, std::shared_ptr<const InMemory> output,
+                     std::vector<int64_t>& lengths);
+
+  DiskStore& disk_;
+  net::Files& files_;
+  MapOutputFiles reader_;
+  const size_t sub_directories_;
+  const MapOutputOptions options_;
+  net::Mutex commit_mutex_;  // Spark's per-process commit lock
+  mutable net::Mutex mutex_;
+  std::map<ShuffleId, Outputs> shuffles_ GUARDED_BY(mutex_);
+  int64_t memory_used_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace tinderbox::core

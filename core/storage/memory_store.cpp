@@ -1,0 +1,47 @@
+// Blocks in memory, least recently used first.
+#include "core/storage/memory_store.hpp"
+
+#include <iterator>
+
+namespace tinderbox::core {
+
+std::optional<std::vector<MemoryBlock>> MemoryStore::victims(int64_t size, RddId rdd) const {
+  std::vector<MemoryBlock> chosen;
+  int64_t free = capacity_ - used_;
+  for (auto it = blocks_.begin(); it != blocks_.end() && free < size; ++it) {
+    if (rdd.value >= 0 && it->rdd == rdd) continue;
+    free += static_cast<int64_t>(it->bytes.size());
+    chosen.push_back(*it);
+  }
+  if (free < size) return std::nullopt;
+  return chosen;
+}
+
+void MemoryStore::insert(MemoryBlock block) {
+  used_ += static_cast<int64_t>(block.bytes.size());
+  blocks_.push_back(std::move(block));
+  places_.emplace(blocks_.back().name, std::prev(blocks_.end()));
+}
+
+const MemoryBlock* MemoryStore::get(const std::string& name) {
+  const auto place = places_.find(name);
+  if (place == places_.end()) return nullptr;
+  blocks_.splice(blocks_.end(), blocks_, place->second);
+  return &*place->second;
+}
+
+const MemoryBlock* MemoryStore::peek(const std::string& name) const {
+  const auto place = places_.find(name);
+  return place == places_.end() ? nullptr : &*place->second;
+}
+
+bool MemoryStore::erase(const std::string& name) {
+  const auto place = places_.find(name);
+  if (place == places_.end()) return false;
+  used_ -= static_cast<int64_t>(place->second->bytes.size());
+  blocks_.erase(place->second);
+  places_.erase(place);
+  return true;
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,31 @@
+// What the operating system says of this process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tinderbox::net {
+
+/// All environment variables. Thread: any, as long as nobody changes them.
+std::map<std::string, std::string> environment();
+/// A name that no other process on this host uses: a random UUID.
+std::string unique_name();
+/// Unit: bytes of physical memory that a process (0: this one) holds; 0 when it can't be told.
+int64_t resident_bytes(int64_t pid = 0);
+/// Processes that a thread of this one started and that still run.
+std::vector<int64_t> child_processes();
+/// Processors that this process may use, at least 1.
+int available_processors();
+/// Unit: MiB of this machine, or of the control group when that is less.
+int64_t memory_mib();
+int64_t process_id();
+/// Name of the user, or its number.
+std::string user_name();
+/// Seconds that local time is ahead of UTC, now.
+int utc_offset_seconds();
+/// Ends the process at once; nothing is cleaned up.
+[[noreturn]] void exit_now(int code);
+
+}  // namespace tinderbox::net

@@ -1,0 +1,9 @@
+// cpp-httplib with the same settings in every file that includes it (they change its classes).
+#pragma once
+
+#define CPPHTTPLIB_OPENSSL_SUPPORT
+#define CPPHTTPLIB_USE_POLL  // descriptors above 1023
+#define CPPHTTPLIB_REQUEST_URI_MAX_LENGTH 4096
+#define CPPHTTPLIB_HEADER_MAX_LENGTH 4096
+#define CPPHTTPLIB_LISTEN_BACKLOG 128
+#include <httplib.h>

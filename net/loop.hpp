@@ -1,0 +1,41 @@
+// A loop is one thread that owns sockets, timers and child processes, and feeds one or more machines.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "net/types.hpp"
+
+namespace tinderbox::net {
+
+/// Thread: everything but post() and now() is called on the loop's own thread (or before run()).
+class Loop {
+ public:
+  using Task = std::function<void()>;
+  virtual ~Loop() = default;
+  /// Thread: any. Never goes back.
+  virtual Time now() const = 0;
+  /// Runs `task` once, not before `delay` has passed. Timers are never cancelled.
+  virtual void after(Duration delay, Task task) = 0;
+  /// Thread: any. Runs `task` on the loop's thread, in the order of posting.
+  virtual void post(Task task) = 0;
+  /// Returns after stop() was called; may then be run again.
+  virtual void run() = 0;
+  /// Thread: any.
+  virtual void stop() = 0;
+};
+
+/// The poll loop over real time: sockets, descriptors, timers and an inbox for other threads.
+class PollLoop : public Loop {
+ public:
+  /// Calls `ready` on the loop's thread while `fd` is readable.
+  virtual void watch(int fd, Task ready) = 0;
+  virtual void unwatch(int fd) = 0;
+  /// A ZeroMQ socket (void*): `ready` is called when it may have messages and must read until none is left.
+  virtual void watch_socket(void* socket, Task ready) = 0;
+  virtual void unwatch_socket(void* socket) = 0;
+};
+
+std::unique_ptr<PollLoop> make_poll_loop();
+
+}  // namespace tinderbox::net

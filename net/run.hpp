@@ -1,0 +1,15 @@
+// A program run to its end for what it prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "net/types.hpp"
+
+namespace tinderbox::net {
+
+/// Starts `file`, waits for its end, returns its stdout; stdin is empty, stderr is this process's.
+/// Errors: it could not be started, or ended with another code than 0. Thread: any.
+Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv);
+
+}  // namespace tinderbox::net

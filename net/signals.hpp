@@ -1,0 +1,39 @@
+// Signals of this process: stop, stop now, and the duties of PID 1.
+#pragma once
+
+#include <functional>
+
+#include "net/loop.hpp"
+
+namespace tinderbox::net {
+
+/// Early in main, before any thread: a broken pipe is an error of write() and no signal; SIGTERM
+/// and SIGINT end the process at once with 128 + n unless a StopSignals lives.
+void configure_signals();
+
+/// While it lives, the first SIGTERM or SIGINT calls `stop(n)` on the loop, so that the role can
+/// drain; the next one ends the process at once with exit code 128 + n, even if the loop is stuck.
+/// One at a time. Thread: the loop's, or before it runs.
+class StopSignals {
+ public:
+  StopSignals(PollLoop& loop, std::function<void(int)> stop);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  PollLoop& loop_;
+  int fd_;
+};
+
+/// First of all in main. As PID 1 (a container's entrypoint) the process splits in two: the new one
+/// goes on from here as the program, the old one stays as its init and never returns. Else nothing
+/// happens.
+void split_off_init();
+/// The same whatever the PID is. The init forwards every signal, reaps whatever becomes its child
+/// (only a process that starts no other children can do that without taking them from their
+/// owners), and ends with the program's exit code or 128 + signal. The program ends when the init
+/// is killed.
+void run_under_init();
+
+}  // namespace tinderbox::net

@@ -1,0 +1,175 @@
+// Files in memory that can be lost, torn or full.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "net/files.hpp"
+
+namespace tinderbox::test {
+
+/// Shape: every parent directory of a file must have been made. Thread: any.
+class FakeFiles : public net::Files {
+ public:
+  using Content = std::shared_ptr<std::string>;
+
+  // What a test does to them.
+  int64_t capacity = int64_t{1} << 40;  // bytes over all files
+  std::set<std::string> read_only;      // nothing can be made below these
+  std::string tear;  // a file whose path contains it loses its last byte at commit
+
+  std::map<std::string, Content> files;
+  std::set<std::string> directories;
+
+  /// The only path that contains `part`; empty when there is none or several.
+  std::string path_of(const std::string& part) {
+    std::lock_guard lock(mutex_);
+    std::string found;
+    for (const auto& [path, content] : files) {
+      if (path.find(part) == std::string::npos) continue;
+      if (!found.empty()) return "";
+      found = path;
+    }
+    return found;
+  }
+  void flip(const std::string& part, size_t at) {
+    Content& content = files.at(path_of(part));
+    content = std::make_shared<std::string>(*content);
+    (*content)[at] ^= 1;
+  }
+
+  Result<std::unique_ptr<net::ReadFile>> open(const std::string& path) override {
+    std::lock_guard lock(mutex_);
+    ++opened;
+    const auto it = files.find(path);
+    if (it == files.end()) return Error{"cannot open " + path + ": No such file or directory"};
+    std::unique_ptr<net::ReadFile> file = std::make_unique<Reading>(it->second);
+    return file;
+  }
+  Result<std::unique_ptr<net::WriteFile>> create(const std::string& path) override {
+    return writing(path, false);
+  }
+  Result<std::unique_ptr<net::WriteFile>> append(const std::string& path) override {
+    return writing(path, true);
+  }
+  Result<bool> remove(const std::string& path) override {
+    std::lock_guard lock(mutex_);
+    return files.erase(path) > 0;
+  }
+  Result<bool> remove_tree(const std::string& path) override {
+    std::lock_guard lock(mutex_);
+    std::erase_if(files, [&](const auto& f) { return f.first.starts_with(path + "/"); });
+    return std::erase_if(directories,
+                         [&](const auto& d) { return d == path || d.starts_with(path + "/"); }) > 0;
+  }
+  Result<bool> rename(const std::string& from, const std::string& to) override {
+    std::lock_guard lock(mutex_);
+    const auto it = files.find(from);
+    if (it == files.end()) return Error{"cannot rename " + from};
+    files[to] = it->second;
+    files.erase(from);
+    return true;
+  }
+  Result<std::vector<net::FileEntry>> list(const std::string& directory) override {
+    std::lock_guard lock(mutex_);
+    std::vector<net::FileEntry> entries;
+    for (const auto& [path, content] : files)
+      if (path.starts_with(directory + "/") && path.find('/', directory.size() + 1) == path.npos)
+        entries.push_back({path.substr(directory.size() + 1), {false, size_of(content), 0}});
+    return entries;
+  }
+  Result<bool> make_directories(const std::string& path) override {
+    std::lock_guard lock(mutex_);
+    for (const std::string& dir : read_only)
+      if (path.starts_with(dir))
+        return Error{"cannot create directory " + path + ": Read-only file system"};
+    return directories.insert(path).second;
+  }
+  Result<int64_t> free_space(const std::string&) override {
+    std::lock_guard lock(mutex_);
+    return capacity - used();
+  }
+  Result<std::optional<net::FileStat>> stat(const std::string& path) override {
+    std::lock_guard lock(mutex_);
+    const auto it = files.find(path);
+    if (it == files.end()) return std::optional<net::FileStat>();
+    return std::optional(net::FileStat{false, size_of(it->second), 0});
+  }
+
+  int opened = 0;
+
+ private:
+  static int64_t size_of(const Content& c) { return static_cast<int64_t>(c->size()); }
+  int64_t used() const {
+    int64_t sum = 0;
+    for (const auto& [path, content] : files) sum += size_of(content);
+    return sum;
+  }
+
+  class Reading : public net::ReadFile {
+   public:
+    explicit Reading(Content content) : content_(std::move(content)) {}
+    Result<size_t> read_at(int64_t offset, char* to, size_t n) override {
+      if (static_cast<size_t>(offset) >= content_->size()) return size_t{0};
+      return content_->copy(to, n, static_cast<size_t>(offset));
+    }
+    int64_t size() const override { return size_of(content_); }
+    Result<Payload> view(int64_t offset, int64_t length) override {
+      if (offset + length > size()) return Error{"it is too short"};
+      return Payload(content_, std::string_view(*content_).substr(static_cast<size_t>(offset),
+                                                                  static_cast<size_t>(length)));
+    }
+
+   private:
+    Content content_;
+  };
+
+  class Writing : public net::WriteFile {
+   public:
+    Writing(FakeFiles& all, std::string path, bool at_once)
+        : all_(all), path_(std::move(path)), at_once_(at_once) {}
+    Result<bool> append(std::string_view bytes) override {
+      std::lock_guard lock(all_.mutex_);
+      if (all_.used() + static_cast<int64_t>(text_.size() + bytes.size()) > all_.capacity)
+        return Error{"cannot write " + path_ + ": No space left on device"};
+      if (!at_once_) {
+        text_ += bytes;
+        return true;
+      }
+      Content& content = all_.files[path_];
+      content = std::make_shared<std::string>(content ? *content : "");
+      *content += bytes;
+      return true;
+    }
+    Result<bool> sync() override { return true; }
+    Result<bool> commit() override {
+      std::lock_guard lock(all_.mutex_);
+      if (at_once_) return true;
+      if (!all_.tear.empty() && path_.find(all_.tear) != path_.npos && !text_.empty())
+        text_.pop_back();
+      all_.files[path_] = std::make_shared<std::string>(std::move(text_));
+      return true;
+    }
+    int64_t size() const override { return static_cast<int64_t>(text_.size()); }
+
+   private:
+    FakeFiles& all_;
+    std::string path_;
+    bool at_once_;
+    std::string text_;
+  };
+
+  Result<std::unique_ptr<net::WriteFile>> writing(const std::string& path, bool at_once) {
+    std::lock_guard lock(mutex_);
+    if (!directories.contains(path.substr(0, path.rfind('/'))))
+      return Error{"cannot create " + path + ": No such file or directory"};
+    std::unique_ptr<net::WriteFile> file = std::make_unique<Writing>(*this, path, at_once);
+    return file;
+  }
+
+  std::mutex mutex_;
+};
+
+}  // namespace tinderbox::test

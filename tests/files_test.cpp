@@ -1,0 +1,127 @@
+// The real file system behind net/files.
+#include <stdlib.h>
+
+#include "net/files.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+
+namespace {
+
+/// A directory of its own that goes with the test.
+struct Scratch {
+  std::unique_ptr<net::Files> files = net::make_real_files();
+  std::string path;
+  Scratch() {
+    char name[] = "/tmp/tinderbox-files-XXXXXX";
+    path = ::mkdtemp(name);
+  }
+  ~Scratch() { (void)files->remove_tree(path); }
+  void write(const std::string& name, std::string_view text) {
+    auto file = files->create(path + "/" + name);
+    REQUIRE(file);
+    REQUIRE((*file)->append(text));
+    REQUIRE((*file)->commit());
+  }
+  std::string read(const std::string& name) {
+    auto file = files->open(path + "/" + name);
+    REQUIRE(file);
+    auto bytes = (*file)->view(0, (*file)->size());
+    REQUIRE(bytes);
+    return std::string(bytes->view());
+  }
+  std::vector<std::string> names() {
+    auto entries = files->list(path);
+    REQUIRE(entries);
+    std::vector<std::string> all;
+    for (const auto& entry : *entries) all.push_back(entry.name);
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a created file is seen only once it is committed, and leaves nothing otherwise",
+          "[files]") {
+  Scratch s;
+  s.write("a", "old");
+  {
+    auto file = s.files->create(s.path + "/a");
+    REQUIRE(file);
+    REQUIRE((*file)->append("new text"));
+    CHECK((*file)->size() == 8);
+    CHECK(s.read("a") == "old");
+    CHECK(s.names().size() == 2);
+  }
+  CHECK(s.names() == std::vector<std::string>{"a"});
+  CHECK(s.read("a") == "old");
+  s.write("a", "new text");
+  CHECK(s.read("a") == "new text");
+}
+
+TEST_CASE("appending adds to what is there and is seen at once", "[files]") {
+  Scratch s;
+  for (const char* line : {"one\n", "two\n"}) {
+    auto file = s.files->append(s.path + "/log");
+    REQUIRE(file);
+    REQUIRE((*file)->append(line));
+    REQUIRE((*file)->sync());
+  }
+  CHECK(s.read("log") == "one\ntwo\n");
+  auto file = s.files->append(s.path + "/log");
+  REQUIRE(file);
+  CHECK((*file)->size() == 8);
+}
+
+TEST_CASE("reading at an offset stops at the end, a view past the end is an error", "[files]") {
+  Scratch s;
+  s.write("a", "0123456789");
+  auto file = s.files->open(s.path + "/a");
+  REQUIRE(file);
+  char to[16];
+  CHECK(*(*file)->read_at(7, to, 16) == 3);
+  CHECK(std::string_view(to, 3) == "789");
+  CHECK(*(*file)->read_at(10, to, 16) == 0);
+  CHECK((*file)->view(2, 3)->view() == "234");
+  CHECK((*file)->view(10, 0)->empty());
+  CHECK(!(*file)->view(8, 3));
+  CHECK(!(*file)->view(-1, 3));
+}
+
+TEST_CASE("a large view is mapped and outlives its file", "[files]") {
+  Scratch s;
+  std::string text(3 << 20, 'x');
+  text[5000] = 'y';
+  s.write("big", text);
+  Payload view;
+  {
+    auto file = s.files->open(s.path + "/big");
+    REQUIRE(file);
+    view = *(*file)->view(5000, 2 << 20);
+  }
+  CHECK(*s.files->remove(s.path + "/big"));
+  CHECK(view.size() == 2u << 20);
+  CHECK(view.view().substr(0, 2) == "yx");
+}
+
+TEST_CASE("missing files, directories and trees are told apart", "[files]") {
+  Scratch s;
+  CHECK(!*s.files->stat(s.path + "/none"));
+  CHECK(!*s.files->remove(s.path + "/none"));
+  CHECK(!*s.files->remove_tree(s.path + "/none"));
+  auto missing = s.files->open(s.path + "/none");
+  REQUIRE(!missing);
+  CHECK(missing.error().message == "cannot open " + s.path + "/none: No such file or directory");
+  REQUIRE(!s.files->open(s.path));
+  CHECK(*s.files->make_directories(s.path + "/d/e"));
+  CHECK(!*s.files->make_directories(s.path + "/d/e"));
+  CHECK((*s.files->stat(s.path + "/d"))->directory);
+  s.write("d/f", "12");
+  CHECK((*s.files->stat(s.path + "/d/f"))->size == 2);
+  CHECK(s.files->list(s.path + "/d")->size() == 2);
+  CHECK(*s.files->rename(s.path + "/d/f", s.path + "/g"));
+  CHECK(s.names() == std::vector<std::string>{"d", "g"});
+  CHECK(*s.files->remove_tree(s.path + "/d"));
+  CHECK(s.names() == std::vector<std::string>{"g"});
+  CHECK(*s.files->free_space(s.path) > 0);
+}
