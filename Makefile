@@ -29,13 +29,13 @@ endif
 $(B)/deps.mk: deploy/packages.sh $(if $(ZMQ_DIR),$(if $(wildcard $(ZMQ_DIR)/lib/libzmq.a $(HTTPLIB_DIR)/include/httplib.h),,FORCE))
 	@mkdir -p $(@D) && CXX=$(CXX) deploy/packages.sh build $(FLAVOUR) > $@.$$$$ && mv $@.$$$$ $@
 
-OPT_plain := -O2 -g1 -ffunction-sections -fdata-sections -fno-plt -fno-pie
+OPT_plain := -O2 -ffunction-sections -fdata-sections -fno-plt -fno-pie
 OPT_asan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
 OPT_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread -Wno-tsan -Wno-maybe-uninitialized
 MARCH := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
 CPPFLAGS += -I. -DMSGPACK_NO_BOOST -DSPDLOG_FMT_EXTERNAL -DFMT_HEADER_ONLY $(if $(ZMQ_DIR),-isystem $(ZMQ_DIR)/include -isystem $(HTTPLIB_DIR)/include)
 CXXFLAGS += -std=c++20 $(OPT_$(FLAVOUR)) $(MARCH) -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict $(WERROR)
-LDFLAGS_plain := -static -no-pie -Wl,--gc-sections
+LDFLAGS_plain := -static -Wl,-S -no-pie -Wl,--gc-sections
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 # The thread sanitizer of this compiler cannot place its memory beside every randomised layout.
@@ -59,7 +59,7 @@ LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
 APP_OBJ := $(APP_SRC:%.cpp=$(B)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
 PCH := $(B)/obj/tests/pch.hpp
--include $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
+-include $(wildcard $(B)/obj/tests/apps/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
 
 # A target appears whole or not at all, so that two makes can share one build folder.
 compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $<"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
@@ -78,7 +78,7 @@ $(B)/tinderbox: $(LIB_OBJ) $(APP_OBJ)
 # One relocatable object, so that an application that links the archive gets main and every self-registering
 # part, and only then libzmq's objects: an outside build needs Debian's packages and this archive.
 $(B)/libtinderbox.a: $(LIB_OBJ)
-	@mkdir -p $(@D); echo "  ar $@"; t=$@.$$$$; trap 'rm -f $$t*' EXIT; ld -r $(LIB_OBJ) -o $$t.o; \
+	@mkdir -p $(@D); echo "  ar $@"; t=$@.$$$$; trap 'rm -f $$t*' EXIT; ld -r -S $(LIB_OBJ) -o $$t.o; \
 	  printf 'create %s.a\naddlib %s\naddmod %s\nsave\nend\n' $$t $(ZMQ_DIR)/lib/libzmq.a $$t.o | ar -M; mv $$t.a $@
 
 $(B)/include/tinderbox.hpp: $(B)/deps.mk
@@ -92,6 +92,8 @@ $(B)/tinderbox.pc: deploy/tinderbox.pc.in Makefile $(B)/include/tinderbox.hpp
 EXTRA_cmd/version.cpp := -DTINDERBOX_VERSION='"$(VERSION)"'
 $(B)/obj/tests/run.o: tests/run.cpp $(B)/deps.mk
 	$(call compile,)
+$(B)/obj/tests/apps/%.o: tests/apps/%.cpp $(B)/deps.mk
+	$(call compile,)
 $(B)/obj/tests/%.o: tests/%.cpp $(PCH).gch
 	$(call compile,-include $(PCH) -Winvalid-pch)
 $(B)/obj/%.o: %.cpp $(B)/deps.mk
@@ -103,6 +105,11 @@ $(PCH).gch: tests/pch.hpp $(B)/deps.mk
 TEST_LIB := $(filter-out $(B)/obj/main.o,$(LIB_OBJ))
 $(TEST_BIN): $(TEST_OBJ) $(TEST_LIB)
 	$(call link,$(TEST_OBJ) $(TEST_LIB))
+
+# Applications that the scripts submit: linked as the stock binary is, with their own file in place of ours.
+TEST_APPS := $(patsubst tests/apps/%.cpp,$(B)/tests/%,$(wildcard tests/apps/*.cpp))
+$(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
+	$(call link,$< $(LIB_OBJ))
 
 ##: the unit tests; ONLY='[tag] or name' chooses some
 .PHONY: unit
@@ -121,7 +128,7 @@ one: $(B)/deps.mk
 
 ##: unit tests, layer and header checks, every tests/*_test.sh; ends with `N passed, N failed`
 .PHONY: test
-test: test-packages all
+test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
 
 ##: the unit tests under the address and undefined-behaviour sanitizers

@@ -65,7 +65,8 @@ struct Session {
   Session(const Options& o, const char* master) {
     conf::Conf conf = process_conf(o.conf)
                           .with(conf::kMaster, o.master.empty() ? master : o.master)
-                          .with(conf::kAppName, "bench");
+                          .with(conf::kAppName, "bench")
+                          .with(conf::kListenerQueueCapacity, "0");
     runtime = core::DriverRuntime::start(conf, {counter});
     context = std::make_unique<Context>(*runtime);
   }

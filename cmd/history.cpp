@@ -5,7 +5,12 @@
 
 namespace tinderbox::cmd {
 
-int history(Args) {
+int history(Args args) {
+  for (std::string_view arg : args) {
+    if (arg != "--help" && arg != "-h") continue;
+    net::write_error("Usage: tinderbox history\n\nShows finished applications from their event logs.\n");
+    return core::kExitOk;
+  }
   net::write_error(
       "Error: history was asked for, but this version writes no event logs; "
       "a running application's state is on its master's page\n");

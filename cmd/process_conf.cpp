@@ -4,6 +4,8 @@
 
 #include "conf/environment.hpp"
 #include "conf/files.hpp"
+#include "conf/resources.hpp"
+#include "core/deploy/peer_file.hpp"
 #include "core/exit_codes.hpp"
 #include "net/elf.hpp"
 #include "net/exec.hpp"
@@ -71,7 +73,8 @@ std::optional<int> parse(CLI::App& app, Args args) {
 }
 
 void exec_other(const std::string& role, const std::string& elf, Args args) {
-  Result<std::string> path = net::fetch(elf, ".");
+  Result<std::string> path = elf;
+  if (!conf::scheme_of(elf).empty()) path = net::fetch(elf, ".", {.peer = core::peer_file({})});
   if (!path) throw conf::Error(path.error().message);
   Result<net::ElfInfo> info = net::read_application(*path);
   if (!info) throw conf::Error(info.error().message);

@@ -7,8 +7,8 @@
 #include "cmd/roles.hpp"
 #include "conf/master_url.hpp"
 #include "conf/units.hpp"
-#include "core/deploy/worker_service.hpp"
 #include "core/deploy/service_parts.hpp"
+#include "core/deploy/worker_service.hpp"
 #include "core/exit_codes.hpp"
 #include "net/environment.hpp"
 #include "net/log.hpp"
@@ -31,8 +31,10 @@ void declare(CLI::App& cli, Options& o) {
   cli.add_option("-i,--ip", o.ip, "the same; deprecated, use --host");
   cli.add_option("-p,--port", o.port, "port to listen on (default: any)");
   cli.add_option("--webui-port", o.web_ui_port, "port of the pages, 0 for any (default: 8081)");
-  cli.add_option("-c,--cores", o.cores, "cores to offer (default: all)")->check(CLI::PositiveNumber);
-  cli.add_option("-m,--memory", o.memory, "memory to offer, such as 1000m or 2g (default: all but 1g)");
+  cli.add_option("-c,--cores", o.cores, "cores to offer (default: all)")
+      ->check(CLI::PositiveNumber);
+  cli.add_option("-m,--memory", o.memory,
+                 "memory to offer, such as 1000m or 2g (default: all but 1g)");
   cli.add_option("-d,--work-dir", o.work_dir,
                  "folder for executors and drivers (default: $SPARK_HOME/work, else work)");
   cli.add_option("master", o.masters, "spark://host:port[,host:port]")->required();
@@ -43,7 +45,8 @@ std::vector<std::string> masters_of(const std::string& text) {
   conf::MasterUrl url = conf::parse_master_url(text);
   auto* standalone = std::get_if<conf::StandaloneMaster>(&url);
   if (!standalone)
-    throw conf::Error("Invalid master URL: " + text + "; a worker needs spark://host:port[,host:port]");
+    throw conf::Error("Invalid master URL: " + text +
+                      "; a worker needs spark://host:port[,host:port]");
   std::vector<std::string> masters;
   for (const conf::HostPort& m : standalone->masters) masters.push_back(conf::to_url(m));
   return masters;
@@ -64,7 +67,8 @@ std::string work_dir(const Options& o, const conf::Conf& conf) {
   std::string path = o.work_dir.empty() ? conf.get(conf::kWorkerDir) : o.work_dir;
   if (o.work_dir.empty() && !conf.has(conf::kWorkerDir)) {
     auto environment = net::environment();
-    if (auto home = environment.find("SPARK_HOME"); home != environment.end() && !home->second.empty())
+    if (auto home = environment.find("SPARK_HOME");
+        home != environment.end() && !home->second.empty())
       path = home->second + "/" + path;
   }
   return std::filesystem::absolute(path).lexically_normal().string();

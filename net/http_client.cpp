@@ -127,7 +127,8 @@ X509_STORE* make_store(const std::string& pem) {
   return store;
 }
 
-void set_up(httplib::ClientImpl& client, const Url& url, const HttpLimits& limits) {
+/// Errors: the host's name can't be resolved.
+Result<bool> set_up(httplib::ClientImpl& client, const Url& url, const HttpLimits& limits) {
   client.set_connection_timeout(limits.timeout);
   client.set_read_timeout(limits.timeout);
   client.set_write_timeout(limits.timeout);
@@ -140,9 +141,13 @@ void set_up(httplib::ClientImpl& client, const Url& url, const HttpLimits& limit
   if (auto proxy = proxy_for(url)) {
     client.set_proxy(proxy->host, proxy->port);
     if (!proxy->user.empty()) client.set_proxy_basic_auth(proxy->user, proxy->password);
-  } else if (auto addresses = resolve(url.host); addresses && addresses->size() == 1) {
-    client.set_hostname_addr_map({{url.host, addresses->front()}});
+    return true;
   }
+  Result<std::vector<std::string>> addresses = resolve(url.host);
+  if (!addresses) return addresses.error();
+  // Of several, httplib tries one after the other by itself.
+  if (addresses->size() == 1) client.set_hostname_addr_map({{url.host, addresses->front()}});
+  return true;
 }
 
 /// What came of one exchange.
@@ -196,7 +201,8 @@ Result<Exchange> exchange(const Url& url, const std::string& shown,
   Trust trust;
   std::unique_ptr<httplib::ClientImpl> client = make_client(url, trust);
   if (!client->is_valid()) return Error{"cannot fetch '" + shown + "': no TLS on this machine"};
-  set_up(*client, url, limits);
+  if (Result<bool> ready = set_up(*client, url, limits); !ready)
+    return Error{"cannot fetch '" + shown + "': " + ready.error().message};
   auto on_header = [&](const httplib::Response& r) {
     out.status = r.status;
     out.location = r.get_header_value("Location");

@@ -32,7 +32,9 @@ struct Run {
     client.on(e, Time{}, out);
     return out;
   }
-  AppClient::Effects from(PeerId peer, ToApp m) { return feed(Received<ToApp>{peer, std::move(m)}); }
+  AppClient::Effects from(PeerId peer, ToApp m) {
+    return feed(Received<ToApp>{peer, std::move(m)});
+  }
   AppClient::Effects start() {
     feed(StartApp{});
     feed(Connected{1, 1});
@@ -49,7 +51,8 @@ AppTimer timer_of(const AppClient::Effects& out, Duration* delay = nullptr) {
 
 }  // namespace
 
-TEST_CASE("all masters are tried; the application belongs to the one that answers", "[app_client]") {
+TEST_CASE("all masters are tried; the application belongs to the one that answers",
+          "[app_client]") {
   Run r(options({"spark://m1:7077", "spark://m2:7077"}));
   auto out = r.feed(StartApp{});
   CHECK(all<Connect>(out) == std::vector<Connect>{{1, "m1:7077"}, {2, "m2:7077"}});
@@ -73,12 +76,12 @@ TEST_CASE("three attempts of 20 s, then the application is dead", "[app_client]"
     CHECK(delay == 20s);
     out = r.feed(again);
   }
-  CHECK(all<AppDead>(out) ==
-        std::vector<AppDead>{{"All masters are unresponsive! Giving up."}});
+  CHECK(all<AppDead>(out) == std::vector<AppDead>{{"All masters are unresponsive! Giving up."}});
   CHECK(r.feed(StartApp{}).empty());
 }
 
-TEST_CASE("an answer stops the attempts; a late answer of a dropped one counts for nothing", "[app_client]") {
+TEST_CASE("an answer stops the attempts; a late answer of a dropped one counts for nothing",
+          "[app_client]") {
   Run r;
   AppTimer again = timer_of(r.feed(StartApp{}));
   r.feed(Connected{1, 1});
@@ -106,7 +109,8 @@ TEST_CASE("executors come and go as the master says", "[app_client]") {
        {{{"3"}, 52, "Command exited with code 52", ""}}},
       {{4, ExecutorState::Killed, "", 143, ""}, {{{"4"}, 143, "", ""}}},
       {{5, ExecutorState::Failed, "no file", {}, ""}, {{{"5"}, {}, "no file", ""}}},
-      {{6, ExecutorState::Lost, "worker lost: gone", {}, "a"}, {{{"6"}, {}, "worker lost: gone", "a"}}},
+      {{6, ExecutorState::Lost, "worker lost: gone", {}, "a"},
+       {{{"6"}, {}, "worker lost: gone", "a"}}},
   };
   for (const Case& c : cases) CHECK(all<ExecutorGone>(r.from(1, c.in)) == c.want);
   CHECK(all<WorkerGone>(r.from(1, WorkerRemoved{{"worker-a"}, "a", "gone"})) ==
@@ -131,7 +135,8 @@ TEST_CASE("executors are asked for and killed under the application's id", "[app
   CHECK(r.feed(WantExecutors{5}).empty());
   r.feed(Connected{1, 1});
   auto out = r.from(1, RegisteredApplication{{"app-1"}, "spark://m:7077", ""});
-  CHECK(to_master<RequestExecutors>(out) == std::vector<Sent<RequestExecutors>>{{1, {1, {"app-1"}, 5}}});
+  CHECK(to_master<RequestExecutors>(out) ==
+        std::vector<Sent<RequestExecutors>>{{1, {1, {"app-1"}, 5}}});
   out = r.feed(EndExecutors{{{"1"}, {"2"}}});
   CHECK(to_master<KillExecutors>(out) ==
         std::vector<Sent<KillExecutors>>{{1, {2, {"app-1"}, {"1", "2"}}}});
@@ -199,12 +204,12 @@ TEST_CASE("the end is told to the master", "[app_client]") {
   CHECK(r.feed(PeerLost{1}).empty());
 }
 
-TEST_CASE("an executor's arguments name its driver and leave the rest to the worker", "[app_client]") {
-  CHECK(executor_arguments("d:7078") ==
-        std::vector<std::string>{"executor", "--driver-url",
-                                 "spark://CoarseGrainedScheduler@d:7078", "--executor-id",
-                                 "{{EXECUTOR_ID}}", "--hostname", "{{HOSTNAME}}", "--cores",
-                                 "{{CORES}}", "--app-id", "{{APP_ID}}", "--worker-url",
-                                 "{{WORKER_URL}}", "--resourceProfileId",
-                                 "{{RESOURCE_PROFILE_ID}}"});
+TEST_CASE("an executor's arguments name its driver and leave the rest to the worker",
+          "[app_client]") {
+  CHECK(
+      executor_arguments("d:7078") ==
+      std::vector<std::string>{"executor", "--driver-url", "spark://CoarseGrainedScheduler@d:7078",
+                               "--executor-id", "{{EXECUTOR_ID}}", "--hostname", "{{HOSTNAME}}",
+                               "--cores", "{{CORES}}", "--app-id", "{{APP_ID}}", "--worker-url",
+                               "{{WORKER_URL}}", "--resourceProfileId", "{{RESOURCE_PROFILE_ID}}"});
 }

@@ -19,8 +19,7 @@ namespace {
 
 Payload text(std::string bytes) { return Payload(std::move(bytes)); }
 
-// ---- a server by itself
-// --------------------------------------------------------------------------
+// ---- a server by itself ---------------------------------------------------------------
 
 /// Feeds a server and answers its reads from a table at once.
 struct Serving {
@@ -195,8 +194,7 @@ TEST_CASE("another application's reader is refused", "[block_server]") {
 
 namespace {
 
-// ---- a client by itself, in virtual time
-// ---------------------------------------------------------
+// ---- a client by itself, in virtual time ----------------------------------------------
 
 struct Fetching {
   BlockClient client;
@@ -486,8 +484,7 @@ TEST_CASE("an ended request is cancelled and delivers nothing more", "[block_cli
   CHECK(f.done() == Lines{"connect a:1", "open z@2"});
 }
 
-// ---- both over real sockets
-// ----------------------------------------------------------------------
+// ---- both over real sockets -----------------------------------------------------------
 
 namespace {
 

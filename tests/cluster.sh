@@ -50,3 +50,14 @@ no_process_left() {
   left=$(pgrep -f "$dir" || true)
   [ -z "$left" ] || { echo "processes left:" >&2; ps -o pid,args -p "$(echo $left | tr ' ' ',')" >&2; return 1; }
 }
+
+# http_get http://HOST:PORT/PATH: the body, over bash's own sockets (a fresh Debian has no client).
+http_get() {
+  local rest=${1#http://} host port path line
+  host=${rest%%:*}; port=${rest#*:}; port=${port%%/*}; path=/${rest#*/}
+  exec 9<>"/dev/tcp/$host/$port" || return 1
+  printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$path" "$host" >&9
+  while IFS= read -r line <&9 && [ "$line" != $'\r' ]; do :; done
+  cat <&9
+  exec 9>&-
+}

@@ -1,6 +1,8 @@
-// Stage graphs and failure sequences through the whole machine. Ids are those of spec/11, section D.
+// Stage graphs and failure sequences through the whole machine. Ids are those of spec/11, section
+// D.
 //
-// Hosts: executor "A" lives on host "hA". A map task runs where `at` says, and dies where the test says.
+// Hosts: executor "A" lives on host "hA". A map task runs where `at` says, and dies where the test
+// says.
 #include "tests/scheduler_fixture.hpp"
 
 #include "core/scheduler/stage_graph.hpp"
@@ -29,7 +31,8 @@ struct Dag : Cluster {
   }
   std::vector<std::pair<int32_t, int32_t>> submitted() const {
     std::vector<std::pair<int32_t, int32_t>> v;
-    for (const StageSubmitted& s : seen<StageSubmitted>()) v.emplace_back(s.stage.stage.value, s.stage.attempt);
+    for (const StageSubmitted& s : seen<StageSubmitted>())
+      v.emplace_back(s.stage.stage.value, s.stage.attempt);
     return v;
   }
   int submissions(int32_t stage) const {
@@ -112,7 +115,8 @@ TEST_CASE("D4 a job without partitions ends at once, with both events", "[dag]")
 TEST_CASE("a partition that is not there is refused", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(3), {0, 3});
-  CHECK(c.error(t) == "Attempting to access a non-existent partition: 3. Total number of partitions: 3");
+  CHECK(c.error(t) ==
+        "Attempting to access a non-existent partition: 3. Total number of partitions: 3");
   CHECK(c.seen<JobStarted>().empty());
   CHECK(c.driver.idle_state_is_clean());
 }
@@ -148,7 +152,8 @@ TEST_CASE("D8 D9 tasks prefer the executors that cache their partition", "[dag]"
   Placement placement(c.driver.blocks(), outputs, locality);
   CHECK(placement.cache_locations(*base) ==
         Locations{{"executor_hC_C"}, {"executor_hB_B", "executor_hD_D"}, {"executor_hA_A"}});
-  CHECK(placement.preferred(*rdd(3, {narrow(base)}), 1) == Strings{"executor_hB_B", "executor_hD_D"});
+  CHECK(placement.preferred(*rdd(3, {narrow(base)}), 1) ==
+        Strings{"executor_hB_B", "executor_hD_D"});
   const uint64_t t = c.job(rdd(3, {narrow(base)}));
   CHECK(c.task(0, 0, 0).executor == "C");
   CHECK(c.task(0, 0, 2).executor == "A");
@@ -199,7 +204,8 @@ TEST_CASE("D12 a stage that can't be encoded fails its job", "[dag]") {
   Cluster c(test_options(), codec);
   c.executor("A");
   const uint64_t t = c.job(rdd(1));
-  CHECK(c.error(t) == "Job aborted due to stage failure: Task not serializable: a socket can't travel");
+  CHECK(c.error(t) ==
+        "Job aborted due to stage failure: Task not serializable: a socket can't travel");
   CHECK(c.seen<StageSubmitted>().size() == 1);
   CHECK(c.completed(true) == Ints{0});
   CHECK(c.driver.idle_state_is_clean());
@@ -210,7 +216,9 @@ TEST_CASE("D13 a task set that fails fails its job", "[dag]") {
   const uint64_t t = c.job(rdd(1));
   for (int i = 0; i < 4; ++i) c.fail(c.live()[0], "some failure");
   REQUIRE(c.ended(t));
-  CHECK(c.error(t).starts_with("Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) (h"));
+  CHECK(
+      c.error(t).starts_with("Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 "
+                             "times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) (h"));
   CHECK(c.error(t).ends_with("std::runtime_error: some failure\nDriver stacktrace:"));
   CHECK(c.completed(true) == Ints{0});
   CHECK(c.driver.idle_state_is_clean());
@@ -218,13 +226,15 @@ TEST_CASE("D13 a task set that fails fails its job", "[dag]") {
 
 TEST_CASE("D14 cancel", "[dag]") {
   Dag c;
-  const uint64_t t = c.job(rdd(1), {0}, {{"spark.job.interruptOnCancel", GENERATE("true", "false")}});
+  const uint64_t t =
+      c.job(rdd(1), {0}, {{"spark.job.interruptOnCancel", GENERATE("true", "false")}});
   c.on(CancelJob{t, ""});
   CHECK(c.error(t) == "Job 0 cancelled ");
   CHECK(c.completed(true) == Ints{0});
   REQUIRE(c.messages<KillTask>().size() == 1);
   CHECK(c.messages<KillTask>()[0].reason == "Stage cancelled: Job 0 cancelled ");
-  CHECK(c.messages<KillTask>()[0].interrupt == (c.seen<JobStarted>()[0].properties.at("spark.job.interruptOnCancel") == "true"));
+  CHECK(c.messages<KillTask>()[0].interrupt ==
+        (c.seen<JobStarted>()[0].properties.at("spark.job.interruptOnCancel") == "true"));
   c.on(CancelJob{t, "again"});
   CHECK_FALSE(c.driver.idle_state_is_clean());
   c.check_clean();
@@ -267,11 +277,14 @@ TEST_CASE("D18 what a lost executor takes with it (no shuffle service)", "[dag]"
   const bool worker_gone = GENERATE(false, true);
   Dag c;
   c.executor("A2", 4, "hA");
-  const ShufflePtr s = shuffle(rdd(3, {}, {{"executor_hA_A"}, {"executor_hA_A2"}, {"executor_hB_B"}}), 1);
+  const ShufflePtr s =
+      shuffle(rdd(3, {}, {{"executor_hA_A"}, {"executor_hA_A2"}, {"executor_hB_B"}}), 1);
   const uint64_t t = c.job(rdd(1, {s}));
   c.maps_ok(0);
-  if (worker_gone) c.lose("A", std::nullopt, "hA");
-  else c.lose("A", 137);
+  if (worker_gone)
+    c.lose("A", std::nullopt, "hA");
+  else
+    c.lose("A", 137);
   CHECK(c.driver.map_outputs().missing(s->id) == (worker_gone ? Ints{0, 1} : Ints{0}));
   c.on(CancelJob{t, ""});
   c.check_clean();
@@ -298,7 +311,8 @@ TEST_CASE("D22 all reduces fail to fetch once", "[dag]") {
   const ShufflePtr s = shuffle(rdd(8, {}, at({"A", "B", "A", "B", "A", "B", "A", "B"})), 8);
   const uint64_t t = c.job(rdd(8, {s}));
   c.maps_ok(0);
-  for (const Sent& r : c.live(1, 0)) c.fetch_failed(r, s->id, r.partition, r.partition % 2 == 0 ? "A" : "B");
+  for (const Sent& r : c.live(1, 0))
+    c.fetch_failed(r, s->id, r.partition, r.partition % 2 == 0 ? "A" : "B");
   c.advance(200ms);
   CHECK(c.live_partitions(0, 1).size() == 8);
   c.maps_ok(0, 1);
@@ -322,7 +336,9 @@ TEST_CASE("D24 the fourth fetch failure in a row aborts", "[dag]") {
     c.advance(200ms);
   }
   REQUIRE(c.ended(t));
-  CHECK(c.error(t).starts_with("Job aborted due to stage failure: ResultStage 1 () has failed the maximum allowable number of times: 4. Most recent failure reason:\nFetchFailed(BlockManagerId(A, "));
+  CHECK(c.error(t).starts_with(
+      "Job aborted due to stage failure: ResultStage 1 () has failed the maximum allowable number "
+      "of times: 4. Most recent failure reason:\nFetchFailed(BlockManagerId(A, "));
   c.check_clean();
 }
 
@@ -332,7 +348,8 @@ TEST_CASE("D25 D43 streaks of two stages don't add up", "[dag]") {
   const ShufflePtr s1 = shuffle(rdd(2, {s0}, at({"C", "D"})), 2);
   const uint64_t t = c.job(rdd(1, {s1}));
   int maps0 = 0, maps1 = 0;
-  const auto run = [&](int stage, int& attempt, bool fail_it, const ShufflePtr& from, const std::string& holder) {
+  const auto run = [&](int stage, int& attempt, bool fail_it, const ShufflePtr& from,
+                       const std::string& holder) {
     const std::vector<Sent> tasks = c.live(stage, attempt);
     REQUIRE_FALSE(tasks.empty());
     if (fail_it) {
@@ -523,7 +540,8 @@ TEST_CASE("D38 outputs lost while their set is alive are made again", "[dag]") {
   c.map_ok(c.task(0, 0, 1));
   c.lose("A");
   int resubmitted = 0;
-  for (const TaskEnded& e : c.seen<TaskEnded>()) resubmitted += e.reason.kind == TaskEndKind::Resubmitted;
+  for (const TaskEnded& e : c.seen<TaskEnded>())
+    resubmitted += e.reason.kind == TaskEndKind::Resubmitted;
   CHECK(resubmitted == 2);
   c.advance(8s);  // two locality levels that nobody alive serves
   CHECK(c.live_partitions(0, 0) == Ints{0, 1, 2});
@@ -588,7 +606,8 @@ TEST_CASE("D44 a cached rdd spares the stage before it", "[dag]") {
   const MapOutputTracker& outputs = c.driver.map_outputs();
   const Sent r = c.live(2, 0)[0];
   std::string holder;
-  for (const Sent& x : c.sent) if (x.stage.value == 1 && x.partition == 0) holder = x.executor;
+  for (const Sent& x : c.sent)
+    if (x.stage.value == 1 && x.partition == 0) holder = x.executor;
   c.fetch_failed(r, s1->id, 0, holder);
   c.advance(200ms);
   CHECK(c.live(0).empty());
@@ -720,7 +739,8 @@ TEST_CASE("D82 a stage has a limit of attempts", "[dag]") {
   c.map_ok(c.task(2, 1, 0));
   REQUIRE(c.ended(t));
   CHECK(c.error(t) ==
-        "Job aborted due to stage failure: ShuffleMapStage 2 (name=rdd at test) has been resubmitted for "
+        "Job aborted due to stage failure: ShuffleMapStage 2 (name=rdd at test) has been "
+        "resubmitted for "
         "the maximum allowable number of times: 2, which is the max value of config "
         "spark.stage.maxAttempts and spark.stage.maxConsecutiveAttempts.");
   c.on(CancelJob{t1, ""});
@@ -733,7 +753,8 @@ TEST_CASE("D83 stopping fails what runs", "[dag]") {
   c.on(StopDriver{""});
   CHECK(c.error(t) == "Job 0 cancelled because SparkContext was shut down");
   REQUIRE(c.seen<StageCompleted>().size() == 1);
-  CHECK(c.seen<StageCompleted>()[0].stage.failure_reason == "Stage cancelled because SparkContext was shut down");
+  CHECK(c.seen<StageCompleted>()[0].stage.failure_reason ==
+        "Stage cancelled because SparkContext was shut down");
   CHECK(c.messages<StopExecutor>().size() == 4);
   const uint64_t late = c.job(rdd(1));
   CHECK(c.error(late) == "SparkContext has been shutdown");
@@ -776,10 +797,14 @@ TEST_CASE("events of a job come in order, the end of the job before its last res
   c.succeed(c.live()[0], "42");
   std::string order;
   for (const ListenerEvent& e : c.events)
-    std::visit(overloaded{[&](const JobStarted&) { order += "J"; }, [&](const StageSubmitted& s) { order += "S" + std::to_string(s.stage.stage.value); },
-                          [&](const TaskStarted&) { order += "t"; }, [&](const TaskEnded&) { order += "e"; },
-                          [&](const StageCompleted& s) { order += "C" + std::to_string(s.stage.stage.value); }, [&](const JobEnded&) { order += "E"; },
-                          [](const auto&) {}}, e);
+    std::visit(
+        overloaded{
+            [&](const JobStarted&) { order += "J"; },
+            [&](const StageSubmitted& s) { order += "S" + std::to_string(s.stage.stage.value); },
+            [&](const TaskStarted&) { order += "t"; }, [&](const TaskEnded&) { order += "e"; },
+            [&](const StageCompleted& s) { order += "C" + std::to_string(s.stage.stage.value); },
+            [&](const JobEnded&) { order += "E"; }, [](const auto&) {}},
+        e);
   CHECK(order == "JS0teC0S1teC1E");
   CHECK(c.ended(t));
   size_t publish = 99, deliver = 0;
@@ -815,8 +840,10 @@ TEST_CASE("a long chain of stages and of narrow steps needs no stack", "[dag]") 
   while (!c.ended(t)) {
     const std::vector<Sent> live = c.live();
     REQUIRE(live.size() == 1);
-    if (live[0].stage.value < 300) c.map_ok(live[0]);
-    else c.succeed(live[0], "done");
+    if (live[0].stage.value < 300)
+      c.map_ok(live[0]);
+    else
+      c.succeed(live[0], "done");
   }
   CHECK(c.driver.idle_state_is_clean());
 }

@@ -36,7 +36,7 @@ for mode in client cluster; do
 done
 
 say "The ten most frequent words"
-cat "$dir/counts-client"/part-* | sort -t "$(printf '\t')" -k2,2nr -k1,1 | head -10
+cat "$dir/counts-client"/part-* | sort -t "$(printf '\t')" -k2,2nr -k1,1 | sed -n 1,10p
 
 say "Stopping everything"
 stop_cluster

@@ -35,13 +35,21 @@ std::vector<Sent<M>> sent_as(const Effects& effects) {
   return found;
 }
 template <class M, class Effects>
-std::vector<Sent<M>> to_worker(const Effects& e) { return sent_as<ToWorker, M>(e); }
+std::vector<Sent<M>> to_worker(const Effects& e) {
+  return sent_as<ToWorker, M>(e);
+}
 template <class M, class Effects>
-std::vector<Sent<M>> to_app(const Effects& e) { return sent_as<ToApp, M>(e); }
+std::vector<Sent<M>> to_app(const Effects& e) {
+  return sent_as<ToApp, M>(e);
+}
 template <class M, class Effects>
-std::vector<Sent<M>> to_client(const Effects& e) { return sent_as<ToClient, M>(e); }
+std::vector<Sent<M>> to_client(const Effects& e) {
+  return sent_as<ToClient, M>(e);
+}
 template <class M, class Effects>
-std::vector<Sent<M>> to_master(const Effects& e) { return sent_as<ToMaster, M>(e); }
+std::vector<Sent<M>> to_master(const Effects& e) {
+  return sent_as<ToMaster, M>(e);
+}
 
 template <class Effects>
 bool logged(const Effects& effects, const std::string& part) {
@@ -62,7 +70,8 @@ inline ApplicationDescription app_of(std::optional<int32_t> max_cores = {},
   return d;
 }
 
-inline RegisterWorker worker_of(const std::string& name, int32_t cores = 10, int64_t memory = 4096) {
+inline RegisterWorker worker_of(const std::string& name, int32_t cores = 10,
+                                int64_t memory = 4096) {
   RegisterWorker m;
   m.id = {"worker-" + name};
   m.host = name;

@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 namespace {
 
 struct Folder {
-  std::string path = (std::filesystem::temp_directory_path() / ("deploy-" + net::unique_name())).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("deploy-" + net::unique_name())).string();
   ~Folder() {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
@@ -66,7 +67,9 @@ struct App {
   std::string dead;
 
   App(net::PollLoop& loop, const std::string& master, ApplicationDescription d)
-      : endpoint(net::make_socket_endpoint(loop)), board(*endpoint), client(options(*endpoint, master, d)),
+      : endpoint(net::make_socket_endpoint(loop)),
+        board(*endpoint),
+        client(options(*endpoint, master, d)),
         shell(loop, board, client, *this, "App") {
     shell.listen<ToApp>();
     shell.listen_losses();
@@ -102,6 +105,11 @@ ApplicationDescription self_as_executor(std::vector<std::string> arguments) {
   return d;
 }
 
+struct Quiet {
+  Quiet() { [[maybe_unused]] auto set = net::set_log_level("ERROR"); }
+  ~Quiet() { [[maybe_unused]] auto set = net::set_log_level("INFO"); }
+};
+
 /// Ends the loop as a failure when nothing happens for so long that something must be wrong.
 void guard(net::PollLoop& loop, bool& late) {
   loop.after(60s, [&loop, &late] {
@@ -120,8 +128,9 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("M19 over real sockets and processes: ten failures, then the application is removed",
-          "[deploy_service]") {
+TEST_CASE_METHOD(
+    Quiet, "M19 over real sockets and processes: ten failures, then the application is removed",
+    "[deploy_service]") {
   Folder folder;
   conf::Conf conf = conf::Conf().with(conf::kLocalDir, folder.path + "/local");
   auto loop = net::make_poll_loop();
@@ -130,7 +139,9 @@ TEST_CASE("M19 over real sockets and processes: ten failures, then the applicati
   MasterService master(*loop, master_on(conf), [](int, const std::string&) {});
   WorkerService worker(*loop, worker_on(conf, master.url(), folder.path + "/work"),
                        [](int, const std::string&) {});
-  App app(*loop, master.url(), self_as_executor({"--no-such-option", "{{EXECUTOR_ID}}"}));
+  ApplicationDescription d = self_as_executor({"executor"});
+  d.command.build_id = std::string(40, '0');
+  App app(*loop, master.url(), d);
   app.changed = [&] {
     if (!app.dead.empty()) loop->stop();
   };
@@ -144,15 +155,13 @@ TEST_CASE("M19 over real sockets and processes: ten failures, then the applicati
   CHECK(app.granted.size() == 10);
   CHECK(app.granted[0].cores == 2);
   CHECK(app.gone[9].executor.value == "9");
-  REQUIRE(app.gone[0].exit_code);
-  CHECK(*app.gone[0].exit_code != 0);
-  std::string directory = folder.path + "/work/" + app.id.value + "/0";
-  CHECK(text_of(directory + "/stderr").starts_with("Spark Executor Command: "));
-  CHECK(std::filesystem::exists(directory + "/stdout"));
+  CHECK_FALSE(app.gone[0].exit_code);
+  CHECK(app.gone[0].message.find(std::string(40, '0')) != std::string::npos);
   CHECK(master.status().completed_apps.at(0).state == AppState::Failed);
 }
 
-TEST_CASE("M28 over real processes: executors that end with 0 are replaced", "[deploy_service]") {
+TEST_CASE_METHOD(Quiet, "M28 over real processes: executors that end with 0 are replaced",
+                 "[deploy_service]") {
   Folder folder;
   conf::Conf conf = conf::Conf().with(conf::kLocalDir, folder.path + "/local");
   auto loop = net::make_poll_loop();
@@ -167,7 +176,7 @@ TEST_CASE("M28 over real processes: executors that end with 0 are replaced", "[d
                        });
   App app(*loop, master.url(), self_as_executor({"--help"}));
   app.changed = [&] {
-    if (app.gone.size() == 12) worker.stop();
+    if (app.gone.size() == 3) worker.stop();
   };
   master.start();
   worker.start();
@@ -175,13 +184,17 @@ TEST_CASE("M28 over real processes: executors that end with 0 are replaced", "[d
   loop->run();
   REQUIRE_FALSE(late);
   CHECK(ended == "0 stopped");
-  REQUIRE(app.gone.size() >= 12);
-  for (size_t i = 0; i < 12; ++i) CHECK(app.gone[i].exit_code == 0);
+  REQUIRE(app.gone.size() >= 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(app.gone[i].exit_code == 0);
+  std::string directory = folder.path + "/work/" + app.id.value + "/0";
+  CHECK(text_of(directory + "/stderr").starts_with("Spark Executor Command: "));
+  CHECK(text_of(directory + "/stdout").find("usage") != std::string::npos);
   CHECK(app.dead.empty());
 }
 
-TEST_CASE("M14 over real sockets: a master with FILESYSTEM recovery takes its cluster back",
-          "[deploy_service]") {
+TEST_CASE_METHOD(Quiet,
+                 "M14 over real sockets: a master with FILESYSTEM recovery takes its cluster back",
+                 "[deploy_service]") {
   Folder folder;
   conf::Conf conf = conf::Conf()
                         .with(conf::kLocalDir, folder.path + "/local")
@@ -190,7 +203,8 @@ TEST_CASE("M14 over real sockets: a master with FILESYSTEM recovery takes its cl
   auto loop = net::make_poll_loop();
   bool late = false;
   guard(*loop, late);
-  auto master = std::make_unique<MasterService>(*loop, master_on(conf), [](int, const std::string&) {});
+  auto master =
+      std::make_unique<MasterService>(*loop, master_on(conf), [](int, const std::string&) {});
   int port = std::stoi(master->url().substr(master->url().rfind(':') + 1));
   WorkerService worker(*loop, worker_on(conf, master->url(), folder.path + "/work"),
                        [](int, const std::string&) {});
@@ -201,7 +215,8 @@ TEST_CASE("M14 over real sockets: a master with FILESYSTEM recovery takes its cl
   std::function<void()> poll = [&] {
     ClusterStatus s = master->status();
     bool whole = s.state == RecoveryState::Alive && s.workers.size() == 1 &&
-                 s.workers[0].state == WorkerState::Alive && s.active_apps.size() == 1;
+                 s.workers[0].state == WorkerState::Alive && s.active_apps.size() == 1 &&
+                 !app.id.value.empty();
     if (whole) return loop->stop();
     loop->after(5ms, poll);
   };
@@ -216,7 +231,8 @@ TEST_CASE("M14 over real sockets: a master with FILESYSTEM recovery takes its cl
   WorkerId worker_before = master->status().workers[0].id;
 
   master.reset();
-  master = std::make_unique<MasterService>(*loop, master_on(conf, port), [](int, const std::string&) {});
+  master =
+      std::make_unique<MasterService>(*loop, master_on(conf, port), [](int, const std::string&) {});
   master->start();
   CHECK(master->status().state == RecoveryState::Recovering);
   loop->post(poll);
@@ -229,7 +245,7 @@ TEST_CASE("M14 over real sockets: a master with FILESYSTEM recovery takes its cl
   CHECK(app.dead.empty());
 }
 
-TEST_CASE("M32 pages over HTTP", "[deploy_service]") {
+TEST_CASE_METHOD(Quiet, "M32 pages over HTTP", "[deploy_service]") {
   auto loop = net::make_poll_loop();
   MasterServiceOptions o = master_on(conf::Conf());
   o.web_ui_port = 0;
@@ -249,7 +265,8 @@ TEST_CASE("M32 pages over HTTP", "[deploy_service]") {
   for (size_t i = 1; i < 4; ++i) CHECK(bodies[i]->front() == '{');
 }
 
-TEST_CASE("a recovery log of which the end is damaged keeps the rest, and a copy", "[deploy_service]") {
+TEST_CASE("a recovery log of which the end is damaged keeps the rest, and a copy",
+          "[deploy_service]") {
   Folder folder;
   auto files = net::make_real_files();
   PersistedWorker a{{"worker-a"}, "a", 1, 2, 3, ""}, b{{"worker-b"}, "b", 1, 2, 3, ""};
@@ -311,8 +328,10 @@ TEST_CASE("bad ports and directories are one line", "[deploy_service]") {
   CHECK_THROWS_WITH(MasterService(*loop, master_on(conf::Conf(), 80), ignore),
                     Catch::Contains("between 1024 and 65535"));
   CHECK_THROWS_WITH(
-      MasterService(*loop, master_on(conf::Conf().with(conf::kDeployRecoveryMode, "ZOOKEEPER")), ignore),
+      MasterService(*loop, master_on(conf::Conf().with(conf::kDeployRecoveryMode, "ZOOKEEPER")),
+                    ignore),
       Catch::Contains("use NONE or FILESYSTEM"));
-  CHECK_THROWS_WITH(WorkerService(*loop, worker_on(conf::Conf(), "spark://m:1", "/proc/no/work"), ignore),
-                    Catch::Contains("Failed to create work directory"));
+  CHECK_THROWS_WITH(
+      WorkerService(*loop, worker_on(conf::Conf(), "spark://m:1", "/proc/no/work"), ignore),
+      Catch::Contains("Failed to create work directory"));
 }

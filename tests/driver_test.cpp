@@ -1,4 +1,5 @@
-// The Driver machine as a whole: handshake, one job, executors' ends, the tables that executors ask.
+// The Driver machine as a whole: handshake, one job, executors' ends, the tables that executors
+// ask.
 #include "tests/scheduler_fixture.hpp"
 
 using namespace tinderbox;
@@ -150,7 +151,8 @@ TEST_CASE("with one, its word is waited for", "[driver]") {
   if (told) c.on(BackendExecutorExited{ExecutorId{"A"}, 137, "Command exited with code 137", ""});
   c.advance(1s);
   REQUIRE(c.seen<ExecutorRemoved>().size() == 1);
-  CHECK(c.seen<ExecutorRemoved>()[0].reason.starts_with(told ? "Command exited with code 137" : "Remote RPC client disassociated."));
+  CHECK(c.seen<ExecutorRemoved>()[0].reason.starts_with(told ? "Command exited with code 137"
+                                                             : "Remote RPC client disassociated."));
   c.on(BackendExecutorExited{ExecutorId{"A"}, 137, "late", ""});
   CHECK(c.seen<ExecutorRemoved>().size() == 1);
   c.on(CancelJob{t, ""});
@@ -192,7 +194,8 @@ TEST_CASE("B3 B4 heartbeats are answered, by block table", "[driver]") {
   c.on(CancelJob{t, ""});
 }
 
-TEST_CASE("B6 B7 silence of more than the timeout ends an executor, found at the next check", "[driver]") {
+TEST_CASE("B6 B7 silence of more than the timeout ends an executor, found at the next check",
+          "[driver]") {
   Cluster c(standalone());
   c.executor("1");
   c.executor("2");
@@ -217,7 +220,8 @@ TEST_CASE("a worker that is gone takes its host's outputs along", "[driver]") {
   c.executor("A", 4, "h1");
   c.executor("B", 4, "h1");
   c.executor("C", 4, "h2");
-  const ShufflePtr s = shuffle(rdd(3, {}, {{"executor_h1_A"}, {"executor_h1_B"}, {"executor_h2_C"}}), 1);
+  const ShufflePtr s =
+      shuffle(rdd(3, {}, {{"executor_h1_A"}, {"executor_h1_B"}, {"executor_h2_C"}}), 1);
   const uint64_t t = c.job(rdd(1, {s}));
   c.maps_ok(0);
   c.on(BackendWorkerRemoved{"h1", "worker lost"});
@@ -259,7 +263,9 @@ TEST_CASE("a map output lies where it was made, whatever the update says", "[dri
   u.map_status->location.executor = ExecutorId{"elsewhere"};
   c.update(c.live()[0], u);
   c.from("A", MapOutputsRequest{s->id});
-  CHECK(std::get<tinderbox::MapOutputs>(*c.effects<SendShared>().at(0).message).statuses[0]->location == c.place("A"));
+  CHECK(std::get<tinderbox::MapOutputs>(*c.effects<SendShared>().at(0).message)
+            .statuses[0]
+            ->location == c.place("A"));
 }
 
 TEST_CASE("block updates are kept, published, asked for, and dropped", "[driver]") {

@@ -36,10 +36,13 @@ as_root=()
 [ "$(id -u)" = 0 ] || as_root=(--map-root-user)
 # bare ARGS: only the binary. boxed ARGS: /proc too, in namespaces of its own, as PID 1.
 bare() { timeout -k 5 60 unshare "${as_root[@]}" --mount chroot "$root" /tinderbox "$@"; }
-boxed() {
-  exec unshare "${as_root[@]}" --mount --pid --fork --kill-child=KILL bash -c \
-    'mkdir -p "$1/proc" && mount -t proc proc "$1/proc" && exec chroot "$1" /tinderbox "${@:2}"' bash "$root" "$@"
-}
+cat >"$t/boxed" <<END
+#!/bin/bash
+exec unshare ${as_root[*]} --mount --pid --fork --kill-child=KILL bash -c \
+  'mkdir -p "\$0/proc" && mount -t proc proc "\$0/proc" && exec chroot "\$0" /tinderbox "\$@"' "$root" "\$@"
+END
+chmod +x "$t/boxed"
+boxed() { timeout -k 5 90 "$t/boxed" "$@"; }
 
 # Runs "$3…" and wants its exit code $1 and a line matching $2 on stdout or stderr.
 wants() {
@@ -49,16 +52,14 @@ wants() {
   [ $status = "$code" ] || die "'$*' ended with $status, not $code"
   cat "$t/last.out" "$t/last.err" | grep -qE -- "$text" || die "'$*' said nothing like '$text'"
 }
-# The same with a deadline, in the box.
-boxed_wants() {
-  local code=$1 text=$2
-  shift 2
-  wants "$code" "$text" timeout -k 5 90 bash -c "$(declare -p as_root root); $(declare -f boxed); boxed \"\$@\"" bash "$@"
-}
 
 # Waits until the growing file $1 has a match of $2, and prints it.
 await() {
-  timeout 30 grep -m1 -oE -- "$2" <(tail -n +1 -F "$1" 2>/dev/null) || die "${1##*/} never said '$2'"
+  local tries=600
+  until grep -m1 -oE -- "$2" "$1" 2>/dev/null; do
+    ((tries-- > 0)) || die "${1##*/} never said '$2'"
+    read -rt 0.05 <> <(:) || true
+  done
 }
 
 roles() {
@@ -75,31 +76,47 @@ roles() {
 }
 
 jobs_of_all_kinds() {
-  boxed_wants 0 'Pi is roughly 3\.' run-example --master 'local[2]' pi 4
-  boxed_wants 0 'Pi is roughly 3\.' run-example --master 'local-cluster[2,1,512]' pi 4
+  wants 0 'Pi is roughly 3\.' boxed run-example --master 'local[2]' pi 4
+  wants 0 'Pi is roughly 3\.' boxed run-example --master 'local-cluster[2,1,1024]' pi 4
+}
+
+# As the image's user, who can write nowhere in the root: one clear line; and a place given to it is used.
+unprivileged() {
+  [ "$(id -u)" = 0 ] || return 0
+  rm -rf "$root/tmp"
+  as_user() { timeout -k 5 60 chroot --userspec=185:185 "$root" /tinderbox run-example --master 'local[2]' "$@"; }
+  wants 1 'spark\.local\.dir' as_user pi 4
+  install -d -o 185 -g 185 "$root/scratch"
+  wants 0 'Pi is roughly 3\.' as_user --conf spark.local.dir=/scratch pi 4
+  rm -rf "$root/scratch"
+}
+
+# Asks the role $1 in the box that the launcher $2 watches to stop: it drains and ends as terminated.
+stop() {
+  local status=0
+  kill -TERM "$(pgrep -P "$2")"
+  timeout 30 tail --pid="$2" -f /dev/null || die "the $1 did not stop on SIGTERM"
+  wait "$2" || status=$?
+  [ $status = 143 ] || die "the $1 ended with $status, not 143, on SIGTERM"
 }
 
 # A cluster of containers on one network: master, worker and client in the same root.
 cluster() {
-  (boxed master --host 127.0.0.1 --port 0 --webui-port 0) >"$t/master.out" 2>"$t/master.err" </dev/null &
+  "$t/boxed" master --host 127.0.0.1 --port 0 --webui-port 0 >"$t/master.out" 2>"$t/master.err" </dev/null &
   master=$!
   local url
   url=$(await "$t/master.err" 'spark://[^ ,"]+:[0-9]+')
-  (boxed worker --host 127.0.0.1 --port 0 --webui-port 0 --cores 2 --memory 1g "$url") >"$t/worker.out" 2>"$t/worker.err" </dev/null &
+  "$t/boxed" worker --host 127.0.0.1 --port 0 --webui-port 0 --cores 2 --memory 1g "$url" >"$t/worker.out" 2>"$t/worker.err" </dev/null &
   worker=$!
-  boxed_wants 0 'Pi is roughly 3\.' run-example --master "$url" pi 4
-  local pid
-  for pid in $worker $master; do  # the process in the box: the launcher's child
-    kill -TERM "$(pgrep -P "$pid")"
-    timeout 30 tail --pid="$pid" -f /dev/null || die "a role did not stop on SIGTERM"
-  done
-  wait "$worker" || die "the worker ended with $? on SIGTERM"
-  wait "$master" || die "the master ended with $? on SIGTERM"
+  wants 0 'Pi is roughly 3\.' boxed run-example --master "$url" pi 4
+  stop worker $worker
+  stop master $master
   master= worker=
   rm -f "$t"/master.* "$t"/worker.*
 }
 
 roles
+unprivileged
 jobs_of_all_kinds
 cluster
 mkdir -p "$root/etc"

@@ -66,6 +66,8 @@ class LocalRuntime final : public core::Runtime {
   void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge) override;
   void cancel_job_group(const std::string&) override {}
   void cancel_all_jobs() override {}
+  void add_listener(std::shared_ptr<core::Listener>) override {}
+  const AppId& app_id() const override { return app_id_; }
 
   LocalServices services;
   int jobs = 0;    // that had partitions to run
@@ -88,6 +90,7 @@ class LocalRuntime final : public core::Runtime {
   core::Replacements checkpoints_;
   std::map<AccumulatorId, MergeAccumulator> accumulators_;
   int64_t next_task_ = 0;
+  AppId app_id_{"local-1"};
 };
 
 }  // namespace tinderbox::tests

@@ -18,8 +18,8 @@ const BlockManagerId a = place("a", "hostA"), b = place("b", "hostB");
 constexpr ShuffleId kTen{10};
 
 tinderbox::MapOutputs answer_of(MapOutputTracker& t, ShuffleId id) {
-  return std::get<tinderbox::MapOutputs>(
-      *t.answer(id, [](const ExecutorId& e) { return std::vector<std::string>{"/dirs/" + e.value}; }));
+  return std::get<tinderbox::MapOutputs>(*t.answer(
+      id, [](const ExecutorId& e) { return std::vector<std::string>{"/dirs/" + e.value}; }));
 }
 
 }  // namespace
@@ -39,8 +39,8 @@ TEST_CASE("B8 sizes, map ids and directories are handed out", "[map_outputs]") {
   CHECK(m.local_dirs.at("a") == std::vector<std::string>{"/dirs/a"});
   CHECK(t.epoch() == 0);
   CHECK(t.available(kTen) == 2);
-  CHECK(t.statistics(kTen) == std::vector<int64_t>(2, decode_size(encode_size(1000)) +
-                                                          decode_size(encode_size(10000))));
+  CHECK(t.statistics(kTen) ==
+        std::vector<int64_t>(2, decode_size(encode_size(1000)) + decode_size(encode_size(10000))));
 }
 
 TEST_CASE("B9 an unregistered shuffle is empty", "[map_outputs]") {
@@ -101,7 +101,10 @@ TEST_CASE("the answer is made once until the shuffle changes", "[map_outputs]") 
   MapOutputTracker t;
   int made = 0;
   const auto ask = [&] {
-    return t.answer(kTen, [&](const ExecutorId&) { ++made; return std::vector<std::string>{}; });
+    return t.answer(kTen, [&](const ExecutorId&) {
+      ++made;
+      return std::vector<std::string>{};
+    });
   };
   t.register_shuffle(kTen, 2, 1);
   t.register_output(kTen, 0, status(a, 5, {1}));

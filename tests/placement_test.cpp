@@ -62,7 +62,8 @@ TEST_CASE("M1–M12 cores of three workers (10 cores, 4096 MiB) for one applicat
   }
 }
 
-TEST_CASE("M12 48 cores in executors of 16 on four workers of 16 are exactly three", "[placement]") {
+TEST_CASE("M12 48 cores in executors of 16 on four workers of 16 are exactly three",
+          "[placement]") {
   std::vector<WorkerOffer> four(4, WorkerOffer{16, 65536, true});
   CHECK(assign_cores(need(1024, 16, 48), four, true) == Cores{16, 16, 16, 0});
 }

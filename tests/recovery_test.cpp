@@ -28,9 +28,16 @@ PersistedWorker worker(const std::string& id) {
 }
 
 const std::vector<PersistedRecord> kRecords = {
-    app("app-1"), worker("worker-1"), driver("driver-1"), app("app-2"),
-    ForgottenApplication{AppId{"app-1"}}, worker("worker-2"), ForgottenWorker{WorkerId{"worker-1"}},
-    ForgottenDriver{DriverId{"driver-1"}}, driver("driver-2"), ForgottenDriver{DriverId{"no such"}},
+    app("app-1"),
+    worker("worker-1"),
+    driver("driver-1"),
+    app("app-2"),
+    ForgottenApplication{AppId{"app-1"}},
+    worker("worker-2"),
+    ForgottenWorker{WorkerId{"worker-1"}},
+    ForgottenDriver{DriverId{"driver-1"}},
+    driver("driver-2"),
+    ForgottenDriver{DriverId{"no such"}},
 };
 
 /// The log of the first n records, and where each of them ends.
@@ -45,7 +52,8 @@ Bytes log_of(size_t n, std::vector<size_t>* ends = nullptr) {
 
 }  // namespace
 
-TEST_CASE("M16 applications, drivers and workers are read back as they were written", "[recovery]") {
+TEST_CASE("M16 applications, drivers and workers are read back as they were written",
+          "[recovery]") {
   Replay r = replay(log_of(kRecords.size()));
   CHECK(r.warning.empty());
   CHECK(r.records == kRecords.size());

@@ -58,7 +58,8 @@ struct Bench {
     const PeerId peer = executors.size() + 1;
     executors.push_back({peer, {}});
     const ExecutorId id{std::to_string(peer)};
-    on(Received<ToDriver>{peer, ExecutorHello{Identity{"", AppId{"app-1"}, 0, ""}, id, "b1", "c1"}});
+    on(Received<ToDriver>{peer,
+                          ExecutorHello{Identity{"", AppId{"app-1"}, 0, ""}, id, "b1", "c1"}});
     RegisterExecutor m;
     m.id = id;
     m.host = "127.0.0.1";
@@ -89,7 +90,8 @@ struct Bench {
         }
         on(Received<ToDriver>{e.peer, std::move(m)});
       }
-      for (const PeerId peer : std::exchange(revoked, {})) on(Received<ToDriver>{peer, TasksRevoked{}});
+      for (const PeerId peer : std::exchange(revoked, {}))
+        on(Received<ToDriver>{peer, TasksRevoked{}});
     }
   }
 };
@@ -111,10 +113,11 @@ TEST_CASE("nanoseconds a task in the Driver machine", "[.bench]") {
   CHECK(bench.results == int64_t{jobs} * tasks);
   CHECK(bench.driver.idle_state_is_clean());
   const double n = double(jobs) * tasks;
-  std::printf("launch_ahead %d: machine %.0f ns a task, freeing its effects %.0f ns a task; "
-              "sizeof event %zu effect %zu update %zu attempt %zu\n",
-              ahead, bench.spent.count() / n, bench.freeing.count() / n, sizeof(ListenerEvent),
-              sizeof(DriverEffect), sizeof(TaskUpdate), sizeof(Attempt));
+  std::printf(
+      "launch_ahead %d: machine %.0f ns a task, freeing its effects %.0f ns a task; "
+      "sizeof event %zu effect %zu update %zu attempt %zu\n",
+      ahead, bench.spent.count() / n, bench.freeing.count() / n, sizeof(ListenerEvent),
+      sizeof(DriverEffect), sizeof(TaskUpdate), sizeof(Attempt));
 }
 
 TEST_CASE("nanoseconds of a one-task job in the Driver machine", "[.bench]") {

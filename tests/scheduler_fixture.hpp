@@ -41,7 +41,9 @@ inline DriverOptions test_options(int32_t launch_ahead = 0) {
 }
 
 inline ProgramCodec test_codec() {
-  return {[](const Node& root, const Descriptor*, std::string_view) { return "program of " + std::to_string(root.id.value); },
+  return {[](const Node& root, const Descriptor*, std::string_view) {
+            return "program of " + std::to_string(root.id.value);
+          },
           [](const Node& root, int32_t p) {
             return root.source_data.empty() ? Bytes{} : root.source_data[static_cast<size_t>(p)];
           }};
@@ -49,11 +51,18 @@ inline ProgramCodec test_codec() {
 
 // ---- lineage in one line -----------------------------------------------------------------------
 
-inline int32_t& next_rdd() { static int32_t n = 0; return n; }
-inline int32_t& next_shuffle() { static int32_t n = 0; return n; }
+inline int32_t& next_rdd() {
+  static int32_t n = 0;
+  return n;
+}
+inline int32_t& next_shuffle() {
+  static int32_t n = 0;
+  return n;
+}
 using Locations = std::vector<std::vector<std::string>>;
 
-inline std::shared_ptr<Node> rdd(int32_t partitions, std::vector<Dependency> deps = {}, Locations preferred = {}) {
+inline std::shared_ptr<Node> rdd(int32_t partitions, std::vector<Dependency> deps = {},
+                                 Locations preferred = {}) {
   auto node = std::make_shared<Node>();
   node->id = RddId{next_rdd()++};
   node->name = "MapPartitionsRDD";
@@ -63,7 +72,9 @@ inline std::shared_ptr<Node> rdd(int32_t partitions, std::vector<Dependency> dep
   node->preferred = std::move(preferred);
   return node;
 }
-inline Dependency narrow(NodePtr parent) { return NarrowDependency{std::move(parent), NarrowDependency::Kind::OneToOne, 0, 0, 0, {}}; }
+inline Dependency narrow(NodePtr parent) {
+  return NarrowDependency{std::move(parent), NarrowDependency::Kind::OneToOne, 0, 0, 0, {}};
+}
 inline ShufflePtr shuffle(NodePtr parent, int32_t reduces) {
   ShuffleDependency s;
   s.id = ShuffleId{next_shuffle()++};
@@ -140,7 +151,8 @@ class Cluster {
   }
   /// Its process ended with `code`; none: nobody knows how.
   void lose(const std::string& id, std::optional<int32_t> code = 1, std::string worker_host = "") {
-    for (Sent& s : sent) if (s.executor == id) s.ended = true;
+    for (Sent& s : sent)
+      if (s.executor == id) s.ended = true;
     on(BackendExecutorExited{ExecutorId{id}, code, "Command exited with code", worker_host});
   }
   BlockManagerId place(const std::string& id) const {
@@ -148,7 +160,8 @@ class Cluster {
   }
 
   // -- jobs --
-  uint64_t job(NodePtr root, std::vector<int32_t> partitions, std::map<std::string, std::string> properties = {}) {
+  uint64_t job(NodePtr root, std::vector<int32_t> partitions,
+               std::map<std::string, std::string> properties = {}) {
     JobRequest r;
     r.ticket = ++next_ticket;
     r.root = std::move(root);
@@ -171,7 +184,9 @@ class Cluster {
   std::vector<Sent> live(int32_t stage = -1, int32_t attempt = -1) const {
     std::vector<Sent> v;
     for (const Sent& s : sent)
-      if (!s.ended && (stage < 0 || s.stage.value == stage) && (attempt < 0 || s.stage_attempt == attempt)) v.push_back(s);
+      if (!s.ended && (stage < 0 || s.stage.value == stage) &&
+          (attempt < 0 || s.stage_attempt == attempt))
+        v.push_back(s);
     return v;
   }
   std::vector<int32_t> live_partitions(int32_t stage, int32_t attempt) const {
@@ -181,12 +196,14 @@ class Cluster {
     return v;
   }
   Sent task(int32_t stage, int32_t attempt, int32_t partition) const {
-    for (const Sent& s : live(stage, attempt)) if (s.partition == partition) return s;
+    for (const Sent& s : live(stage, attempt))
+      if (s.partition == partition) return s;
     FAIL("no live task for partition " << partition << " of stage " << stage << "." << attempt);
     return {};
   }
   Sent by_id(TaskId id) const {
-    for (const Sent& s : sent) if (s.id == id) return s;
+    for (const Sent& s : sent)
+      if (s.id == id) return s;
     FAIL("no task " << id.value);
     return {};
   }
@@ -206,11 +223,14 @@ class Cluster {
     return u;
   }
   void update(const Sent& s, TaskUpdate u) {
-    for (Sent& x : sent) if (x.id == s.id && u.state != TaskState::Running) x.ended = true;
+    for (Sent& x : sent)
+      if (x.id == s.id && u.state != TaskState::Running) x.ended = true;
     from(s.executor, StatusUpdates{{std::move(u)}});
   }
   void succeed(const Sent& s, std::string value) { update(s, result(s, std::move(value))); }
-  void map_ok(const Sent& s, std::vector<int64_t> sizes = {1, 1, 1, 1, 1, 1, 1, 1}) { update(s, output(s, std::move(sizes))); }
+  void map_ok(const Sent& s, std::vector<int64_t> sizes = {1, 1, 1, 1, 1, 1, 1, 1}) {
+    update(s, output(s, std::move(sizes)));
+  }
   void running(const Sent& s) {
     TaskUpdate u;
     u.id = s.id;
@@ -230,8 +250,10 @@ class Cluster {
     r.description = std::move(description);
     fail(s, r);
   }
-  /// A reduce task could not get map `map_index` of `shuffle` from `executor` ("" : no status at all).
-  void fetch_failed(const Sent& s, ShuffleId shuffle, int32_t map_index, const std::string& executor) {
+  /// A reduce task could not get map `map_index` of `shuffle` from `executor` ("" : no status at
+  /// all).
+  void fetch_failed(const Sent& s, ShuffleId shuffle, int32_t map_index,
+                    const std::string& executor) {
     TaskEndReason r;
     r.kind = TaskEndKind::FetchFailed;
     r.shuffle = shuffle;
@@ -255,13 +277,15 @@ class Cluster {
   template <class E>
   std::vector<E> seen() const {
     std::vector<E> v;
-    for (const ListenerEvent& e : events) if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
+    for (const ListenerEvent& e : events)
+      if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
     return v;
   }
   template <class E>
   std::vector<E> effects() const {
     std::vector<E> v;
-    for (const DriverEffect& e : last) if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
+    for (const DriverEffect& e : last)
+      if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
     return v;
   }
   template <class M>
@@ -282,7 +306,8 @@ class Cluster {
   }
   std::vector<std::string> warnings() const {
     std::vector<std::string> v;
-    for (const Log& l : logs) if (l.level == Level::Warn) v.push_back(l.line);
+    for (const Log& l : logs)
+      if (l.level == Level::Warn) v.push_back(l.line);
     return v;
   }
   void answer_revocations() {
@@ -314,14 +339,17 @@ class Cluster {
 
  private:
   std::string name_of(PeerId peer) const {
-    for (const auto& [name, p] : peers) if (p == peer) return name;
+    for (const auto& [name, p] : peers)
+      if (p == peer) return name;
     return {};
   }
   void carry_out(Send<ToExecutor>& s) {
     if (const auto* m = std::get_if<LaunchTasks>(&s.message))
       for (const TaskLaunch& t : m->tasks)
-        sent.push_back({t.id, name_of(s.to), m->stage, m->stage_attempt, t.index, t.partition, t.attempt, m->epoch, false});
-    if (const auto* m = std::get_if<RevokeTasks>(&s.message)) revocations.emplace_back(name_of(s.to), m->tasks);
+        sent.push_back({t.id, name_of(s.to), m->stage, m->stage_attempt, t.index, t.partition,
+                        t.attempt, m->epoch, false});
+    if (const auto* m = std::get_if<RevokeTasks>(&s.message))
+      revocations.emplace_back(name_of(s.to), m->tasks);
   }
   void carry_out(After<DriverTimer>& a) { timers.emplace_back(now + a.delay, a.event); }
   void carry_out(Log& l) { logs.push_back(l); }
@@ -330,7 +358,9 @@ class Cluster {
     REQUIRE(results[r.ticket].emplace(r.position, std::string(r.value.view())).second);
   }
   void carry_out(DeliverJobEnd& e) { REQUIRE(ends.emplace(e.ticket, e).second); }
-  void carry_out(ApplyAccumulators& a) { accumulated.insert(accumulated.end(), a.updates.begin(), a.updates.end()); }
+  void carry_out(ApplyAccumulators& a) {
+    accumulated.insert(accumulated.end(), a.updates.begin(), a.updates.end());
+  }
   void carry_out(Publish& p) { events.insert(events.end(), p.events.begin(), p.events.end()); }
   template <class T>
   void carry_out(T&) {}

@@ -71,8 +71,7 @@ std::string read(BlockManager& blocks, const std::string& name) {
 
 }  // namespace
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------
 
 TEST_CASE("the least recently used block goes first", "[storage]") {
   Store s;
@@ -183,8 +182,7 @@ TEST_CASE("B33 removing an Rdd or a broadcast leaves no block of it", "[storage]
   CHECK(s.news().empty());  // the driver asked for it
 }
 
-// ---- disk
-// ----------------------------------------------------------------------------------------
+// ---- disk -----------------------------------------------------------------------------
 
 TEST_CASE("a block's file lies in blockmgr-<name>/<two hex digits> and goes with its owner",
           "[storage]") {
@@ -262,8 +260,7 @@ TEST_CASE("a handed-out file is read by its name, other names are refused", "[st
   CHECK(read(*s.blocks, "file/../words.txt") == "error: 'file/../words.txt' is no name of a block");
 }
 
-// ---- map outputs
-// ---------------------------------------------------------------------------------
+// ---- map outputs ----------------------------------------------------------------------
 
 TEST_CASE("a small map output stays in memory and makes no file", "[storage]") {
   Store s;

@@ -73,7 +73,8 @@ struct Bed : StageProgress {
     });
     return slot;
   }
-  void submit(int32_t stage, int32_t n, Locations preferred = {}, int32_t attempt = 0, bool map_tasks = false) {
+  void submit(int32_t stage, int32_t n, Locations preferred = {}, int32_t attempt = 0,
+              bool map_tasks = false) {
     turn([&](Turn& t) {
       TaskSetSpec spec;
       spec.stage = StageId{stage};
@@ -91,10 +92,14 @@ struct Bed : StageProgress {
     return turn([&](Turn& t) { tasks.resource_offers(std::move(offers), all, false, t); });
   }
   int32_t slot(const std::string& id) { return executors.slot(ExecutorId{id}); }
-  const TaskSet& set(int32_t stage, int32_t attempt = 0) { return *tasks.task_set(StageId{stage}, attempt); }
+  const TaskSet& set(int32_t stage, int32_t attempt = 0) {
+    return *tasks.task_set(StageId{stage}, attempt);
+  }
 };
 
-Locations everywhere(int32_t n, std::string place) { return Locations(static_cast<size_t>(n), {std::move(place)}); }
+Locations everywhere(int32_t n, std::string place) {
+  return Locations(static_cast<size_t>(n), {std::move(place)});
+}
 
 }  // namespace
 
@@ -170,7 +175,8 @@ TEST_CASE("S6 a set without preferences doesn't starve one with them", "[task_sc
   CHECK(d.one(d.far, Bed::kPartial).at(0).stage == 0);
 }
 
-TEST_CASE("S7 partial offers go on resetting after a full one without a reject", "[task_scheduler]") {
+TEST_CASE("S7 partial offers go on resetting after a full one without a reject",
+          "[task_scheduler]") {
   Delay d;
   CHECK(d.offer({{d.exec1, 0}}, Bed::kFull).empty());
   d.now += 3s;
@@ -180,7 +186,8 @@ TEST_CASE("S7 partial offers go on resetting after a full one without a reject",
   CHECK(d.one(d.far, Bed::kPartial).empty());
 }
 
-TEST_CASE("S8 after a reject partial offers don't reset until a full one is taken", "[task_scheduler]") {
+TEST_CASE("S8 after a reject partial offers don't reset until a full one is taken",
+          "[task_scheduler]") {
   Delay d;
   CHECK(d.one(d.far, Bed::kFull).empty());
   d.now += 3s;
@@ -259,8 +266,9 @@ TEST_CASE("S29 with wait 0 the local one of two offers is chosen", "[task_schedu
   const int32_t near = b.add("near", "h1"), far = b.add("far", "h2");
   b.submit(0, 1, {{"executor_h1_near"}});
   const bool near_first = GENERATE(true, false);
-  const auto launched = b.offer(near_first ? std::vector<TaskScheduler::Offer>{{near, 1}, {far, 1}}
-                                           : std::vector<TaskScheduler::Offer>{{far, 1}, {near, 1}});
+  const auto launched =
+      b.offer(near_first ? std::vector<TaskScheduler::Offer>{{near, 1}, {far, 1}}
+                         : std::vector<TaskScheduler::Offer>{{far, 1}, {near, 1}});
   REQUIRE(launched.size() == 1);
   CHECK(launched[0].executor == "near");
 }
@@ -284,7 +292,8 @@ TEST_CASE("tasks without preference spread evenly, earlier jobs first", "[task_s
   for (const auto& l : b.offer({{x, 4}, {y, 4}, {z, 4}})) {
     ++per[l.executor + std::to_string(l.stage)];
   }
-  CHECK(per == std::map<std::string, int>{{"x0", 1}, {"y0", 1}, {"z0", 1}, {"x1", 1}, {"y1", 1}, {"z1", 1}});
+  CHECK(per == std::map<std::string, int>{
+                   {"x0", 1}, {"y0", 1}, {"z0", 1}, {"x1", 1}, {"y1", 1}, {"z1", 1}});
   b.submit(3, 2);
   b.submit(2, 2);
   const auto order = b.offer({{x, 3}});
@@ -345,14 +354,14 @@ TEST_CASE("T12 S43 only a task known to run is blamed for its executor's end", "
     bool job_fails;
   };
   const std::vector<Case> cases = {
-      {false, 1, "", false},                 // LAUNCHING
-      {true, 1, "", true},                   // RUNNING, and the process ended by itself
+      {false, 1, "", false},  // LAUNCHING
+      {true, 1, "", true},    // RUNNING, and the process ended by itself
       {true, 0, "", true},
       {true, 137, "", true},
-      {true, 53, "", false},                 // disk
-      {true, 56, "", false},                 // heartbeats
-      {true, std::nullopt, "", true},        // nobody knows
-      {true, std::nullopt, "hA", false},     // the worker is gone
+      {true, 53, "", false},              // disk
+      {true, 56, "", false},              // heartbeats
+      {true, std::nullopt, "", true},     // nobody knows
+      {true, std::nullopt, "hA", false},  // the worker is gone
   };
   for (const Case& k : cases) {
     Cluster c(o);
@@ -365,7 +374,9 @@ TEST_CASE("T12 S43 only a task known to run is blamed for its executor's end", "
     const TaskEnded end = c.seen<TaskEnded>().at(0);
     CHECK(end.reason.kind == TaskEndKind::ExecutorLostFailure);
     CHECK(end.reason.exit_caused_by_app == k.job_fails);
-    if (k.job_fails) CHECK(c.error(t).find("ExecutorLostFailure (executor A exited caused by one of the running tasks) Reason: ") != std::string::npos);
+    if (k.job_fails)
+      CHECK(c.error(t).find("ExecutorLostFailure (executor A exited caused by one of the running "
+                            "tasks) Reason: ") != std::string::npos);
     if (!k.job_fails) c.on(CancelJob{t, ""});
     CHECK(c.driver.idle_state_is_clean());
   }
@@ -403,7 +414,8 @@ TEST_CASE("S35 killing attempts leaves the set alive", "[task_scheduler]") {
   const Sent s = c.live()[3];
   c.on(KillTaskAttempt{s.id, true, "killed via SparkContext.killTaskAttempt"});
   REQUIRE(c.messages<KillTask>().size() == 1);
-  CHECK(c.messages<KillTask>()[0] == KillTask{s.id, true, "killed via SparkContext.killTaskAttempt"});
+  CHECK(c.messages<KillTask>()[0] ==
+        KillTask{s.id, true, "killed via SparkContext.killTaskAttempt"});
   CHECK_FALSE(c.driver.tasks().task_set(StageId{0}, 0)->zombie());
   for (int i = 0; i < 10; ++i) {  // killed as often as it likes: that is no failure
     TaskEndReason r;
@@ -466,7 +478,8 @@ TEST_CASE("T8 T9 a result that is lost is a failure, the fourth aborts", "[task_
     CHECK(c.seen<TaskEnded>().back().reason.kind == TaskEndKind::TaskResultLost);
   }
   REQUIRE(c.ended(t));
-  CHECK(c.error(t).find("failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) (hA executor A): "
+  CHECK(c.error(t).find("failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) "
+                        "(hA executor A): "
                         "TaskResultLost (result lost from block manager)") != std::string::npos);
   CHECK(c.driver.idle_state_is_clean());
 }
@@ -487,7 +500,8 @@ TEST_CASE("S42 a result that arrives after its executor is lost is ignored", "[t
   CHECK(c.driver.idle_state_is_clean());
 }
 
-TEST_CASE("T19 T20 results over spark.driver.maxResultSize abort; map outputs don't count", "[task_scheduler]") {
+TEST_CASE("T19 T20 results over spark.driver.maxResultSize abort; map outputs don't count",
+          "[task_scheduler]") {
   DriverOptions o = test_options(GENERATE(0, 8));
   o.max_result_size = 2 << 20;
   const std::string kib(1024, 'x'), mib(1 << 20, 'x');
@@ -497,8 +511,10 @@ TEST_CASE("T19 T20 results over spark.driver.maxResultSize abort; map outputs do
     const uint64_t t = c.job(rdd(tasks));
     while (!c.live().empty()) {
       const Sent s = c.live()[0];
-      if (is_indirect && !c.ended(t)) c.update(s, indirect(s, 10 << 20));
-      else c.succeed(s, value);
+      if (is_indirect && !c.ended(t))
+        c.update(s, indirect(s, 10 << 20));
+      else
+        c.succeed(s, value);
     }
     REQUIRE(c.ended(t));
     CHECK(c.driver.idle_state_is_clean());
@@ -506,10 +522,12 @@ TEST_CASE("T19 T20 results over spark.driver.maxResultSize abort; map outputs do
   };
   CHECK(run(10, false, kib).empty());
   CHECK(run(10, false, mib) ==
-        "Job aborted due to stage failure: Total size of serialized results of 3 tasks (3.0 MiB) is bigger "
+        "Job aborted due to stage failure: Total size of serialized results of 3 tasks (3.0 MiB) "
+        "is bigger "
         "than spark.driver.maxResultSize (2.0 MiB)");
   CHECK(run(1, true, "") ==
-        "Job aborted due to stage failure: Total size of serialized results of 1 tasks (10.0 MiB) is bigger "
+        "Job aborted due to stage failure: Total size of serialized results of 1 tasks (10.0 MiB) "
+        "is bigger "
         "than spark.driver.maxResultSize (2.0 MiB)");
 }
 
@@ -540,7 +558,9 @@ TEST_CASE("T53 an output file that exists aborts at the first failure", "[task_s
   r.description = "/out/part-00000";
   c.fail(c.live()[0], r);
   REQUIRE(c.ended(t));
-  CHECK(c.error(t) == "Job aborted due to stage failure: Task 0 in stage 0.0 can not write to output file: /out/part-00000; not retrying");
+  CHECK(c.error(t) ==
+        "Job aborted due to stage failure: Task 0 in stage 0.0 can not write to output file: "
+        "/out/part-00000; not retrying");
   CHECK(c.seen<TaskEnded>().size() == 1);
   CHECK(c.driver.idle_state_is_clean());
 }
@@ -553,13 +573,17 @@ TEST_CASE("T17 a large task is worth one warning", "[task_scheduler]") {
   root->source_data.assign(3, Bytes(large ? 1000 * 1024 + 1 : 1000, 'x'));
   const uint64_t t = c.job(root);
   int warned = 0;
-  for (const std::string& w : c.warnings()) warned += w == "Stage 0 contains a task of very large size (1000 KiB). The maximum recommended task size is 1000 KiB.";
+  for (const std::string& w : c.warnings())
+    warned += w ==
+              "Stage 0 contains a task of very large size (1000 KiB). The maximum recommended task "
+              "size is 1000 KiB.";
   CHECK(warned == (large ? 1 : 0));
   c.results_ok(0);
   CHECK(c.ended(t));
 }
 
-TEST_CASE("S9 T18 a task that can't be encoded aborts its set, others get the slot", "[task_scheduler]") {
+TEST_CASE("S9 T18 a task that can't be encoded aborts its set, others get the slot",
+          "[task_scheduler]") {
   ProgramCodec codec = test_codec();
   codec.inputs = [](const Node& root, int32_t) -> Bytes {
     if (root.name == "bad") throw std::runtime_error("no");
@@ -592,7 +616,9 @@ TEST_CASE("a task over the message limit aborts its set", "[task_scheduler]") {
   root->source_data.assign(1, Bytes(101, 'x'));
   const uint64_t t = c.job(root);
   REQUIRE(c.ended(t));
-  CHECK(c.error(t).starts_with("Job aborted due to stage failure: Serialized task 0:0 was 101 bytes, which exceeds max allowed: spark.rpc.message.maxSize (100 bytes). "));
+  CHECK(
+      c.error(t).starts_with("Job aborted due to stage failure: Serialized task 0:0 was 101 bytes, "
+                             "which exceeds max allowed: spark.rpc.message.maxSize (100 bytes). "));
   CHECK(c.driver.idle_state_is_clean());
 }
 
@@ -603,176 +629,27 @@ TEST_CASE("S45 the starvation warning repeats until something runs", "[task_sche
   c.job(rdd(1));
   c.advance(31s);
   CHECK(c.warnings().size() == 2);
-  CHECK(c.warnings()[0] == "Initial job has not accepted any resources; check your cluster UI to ensure that workers are registered and have sufficient resources: no worker has 4096 MiB free");
+  CHECK(c.warnings()[0] ==
+        "Initial job has not accepted any resources; check your cluster UI to ensure that workers "
+        "are registered and have sufficient resources: no worker has 4096 MiB free");
   c.executor("A", 1);
   c.advance(60s);
   CHECK(c.warnings().size() == 2);
 }
 
-// ---- launch-ahead ------------------------------------------------------------------------------
-
-TEST_CASE("real slots of all executors come before tasks ahead", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 2);
-  c.executor("B", 2);
-  c.job(rdd(3));
-  CHECK(c.live().size() == 3);
-  CHECK(c.driver.executors().at(0).ahead + c.driver.executors().at(1).ahead == 0);
-  c.job(rdd(100));
-  CHECK(c.live().size() == 4 + 16);
-  for (int e : {0, 1}) {
-    CHECK(c.driver.executors().at(e).running == 10);
-    CHECK(c.driver.executors().at(e).ahead == 8);
-  }
-  CHECK(c.seen<TaskStarted>().size() == 4);
-}
-
-TEST_CASE("listeners see a task start when a slot becomes its own", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(4));
-  REQUIRE(c.live().size() == 4);
-  CHECK(c.seen<TaskStarted>().size() == 1);
-  c.now += 1s;
-  c.succeed(c.live()[0], "x");
-  REQUIRE(c.seen<TaskStarted>().size() == 2);
-  CHECK(c.seen<TaskStarted>()[1].task.launched == c.now);
-  c.running(c.live()[2]);  // it says so before we thought
-  CHECK(c.seen<TaskStarted>().size() == 3);
-  while (!c.live().empty()) c.succeed(c.live()[0], "x");
-  CHECK(c.seen<TaskStarted>().size() == 4);
-  CHECK(c.seen<TaskEnded>().size() == 4);
-  CHECK(c.ended(t));
-  CHECK(c.driver.idle_state_is_clean());
-}
-
-TEST_CASE("an idle executor gets tasks that were sent ahead to another", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(9));
-  CHECK(c.live().size() == 9);
-  c.executor("B", 1);
-  REQUIRE(c.revocations.size() == 1);
-  const auto asked = c.revocations.front().second;
-  CHECK(asked.size() == 4);  // half of what waits
-  CHECK(c.effects<Send<ToExecutor>>().size() == 1);
-  c.on(DriverTimer{DriverTimer::Kind::Revive, 0, ""});
-  CHECK(c.revocations.size() == 1);  // asked once
-  c.answer_revocations();
-  std::map<std::string, int> per;
-  for (const Sent& s : c.live()) ++per[s.executor];
-  CHECK(c.live().size() == 9);
-  CHECK(per["B"] >= 2);
-  for (const Sent& s : c.live()) CHECK(s.number == 0);  // as if the others had never been
-  for (int guard = 0; !c.live().empty() && guard < 100; ++guard) {
-    c.answer_revocations();
-    if (!c.live().empty()) c.succeed(c.live()[0], "x");
-  }
-  CHECK(c.results[t].size() == 9);
-  CHECK(c.seen<TaskStarted>().size() == 9);
-  CHECK(c.seen<TaskEnded>().size() == 9);
-  CHECK(c.driver.idle_state_is_clean());
-}
-
-TEST_CASE("a task asked back too late runs on", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(3));
-  c.executor("B", 1);
-  REQUIRE(c.revocations.size() == 1);
-  const std::vector<TaskId> asked = c.revocations.front().second;
-  REQUIRE(asked.size() == 1);
-  c.revocations.clear();
-  c.from("A", TasksRevoked{});  // it had started
-  CHECK(c.seen<TaskStarted>().size() == 2);
-  CHECK(c.live().size() == 3);
-  // The other one that waits is asked for next.
-  REQUIRE(c.revocations.size() == 1);
-  CHECK(c.revocations.front().second != asked);
-  c.answer_revocations();
-  while (!c.live().empty()) c.succeed(c.live()[0], "x");
-  CHECK(c.results[t].size() == 3);
-  CHECK(c.driver.idle_state_is_clean());
-}
-
-TEST_CASE("a task that ends while it is asked back counts", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(2));
-  c.executor("B", 1);
-  REQUIRE(c.revocations.size() == 1);
-  const Sent last = c.by_id(c.revocations.front().second.at(0));
-  c.succeed(c.live()[0], "x");
-  CHECK(c.seen<TaskStarted>().size() == 1);  // whether it started is for the answer to say
-  c.succeed(last, "y");
-  c.revocations.clear();
-  c.from("A", TasksRevoked{});
-  CHECK(c.results[t].size() == 2);
-  CHECK(c.seen<TaskStarted>().size() == 2);
-  CHECK(c.driver.executors().at(0).running == 0);
-  CHECK(c.driver.executors().at(0).revoking == 0);
-  CHECK(c.driver.idle_state_is_clean());
-}
-
-TEST_CASE("tasks ahead are not blamed on the loss of their executor", "[launch_ahead]") {
-  DriverOptions o = test_options(8);
-  o.max_task_failures = 1;
-  Cluster c(o);
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(5));
-  c.lose("A");
-  CHECK_FALSE(c.ended(t));
-  CHECK(c.seen<TaskStarted>().size() == c.seen<TaskEnded>().size());
-  c.executor("B", 1);
-  CHECK(c.live().size() == 5);
-  while (!c.live().empty()) c.succeed(c.live()[0], "x");
-  CHECK(c.results[t].size() == 5);
-  CHECK(c.driver.idle_state_is_clean());
-}
-
-TEST_CASE("an executor lost with an unanswered revocation leaves no debt", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(5));
-  c.executor("B", 1);
-  REQUIRE(c.revocations.size() == 1);
-  c.lose("A");
-  c.revocations.clear();
-  CHECK(c.live().size() == 5);
-  c.executor("C", 1);
-  CHECK(c.revocations.size() == 1);  // B's turn to give: nothing is owed by A any more
-  c.answer_revocations();
-  for (int guard = 0; !c.live().empty() && guard < 100; ++guard) {
-    c.answer_revocations();
-    if (!c.live().empty()) c.succeed(c.live()[0], "x");
-  }
-  CHECK(c.results[t].size() == 5);
-  CHECK(c.driver.idle_state_is_clean());
-}
-
-TEST_CASE("cancelling while tasks are asked back", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const uint64_t t = c.job(rdd(5));
-  c.executor("B", 1);
-  c.on(CancelJob{t, ""});
-  c.answer_revocations();
-  while (!c.live().empty()) {
-    TaskEndReason r;
-    r.kind = TaskEndKind::TaskKilled;
-    c.fail(c.live()[0], r, TaskState::Killed);
-  }
-  CHECK(c.driver.idle_state_is_clean());
-  CHECK(c.driver.executors().at(0).running == 0);
-  CHECK(c.seen<TaskStarted>().size() == c.seen<TaskEnded>().size());
-}
-
 // ---- messages ----------------------------------------------------------------------------------
 
-TEST_CASE("one program an executor and stage attempt, one launch message a turn", "[task_scheduler]") {
+TEST_CASE("one program an executor and stage attempt, one launch message a turn",
+          "[task_scheduler]") {
   Cluster c(test_options(8));
   c.executor("A", 4);
-  const uint64_t t = c.job(rdd(100), [] { std::vector<int32_t> p; for (int i = 0; i < 100; ++i) p.push_back(i); return p; }(), {{"k", "v"}});
+  const uint64_t t = c.job(rdd(100),
+                           [] {
+                             std::vector<int32_t> p;
+                             for (int i = 0; i < 100; ++i) p.push_back(i);
+                             return p;
+                           }(),
+                           {{"k", "v"}});
   REQUIRE(c.messages<StageProgram>().size() == 1);
   CHECK(c.messages<StageProgram>()[0].properties.at("k") == "v");
   REQUIRE(c.messages<LaunchTasks>().size() == 1);
@@ -820,92 +697,4 @@ TEST_CASE("a map task that says nothing of its output has failed", "[task_schedu
   c.succeed(c.live()[0], "no status");
   REQUIRE(c.live().size() == 1);
   CHECK(c.live()[0].number == 1);
-}
-
-TEST_CASE("any order of launches, ends, losses and revocations keeps the books", "[task_scheduler]") {
-  // A fixed sequence of pseudo-random steps; the machine must come out clean and every job must end.
-  for (uint32_t seed = 1; seed <= 200; ++seed) {
-    uint32_t x = seed * 2654435761u;
-    const auto roll = [&](uint32_t n) { x ^= x << 13; x ^= x >> 17; x ^= x << 5; return x % n; };
-    DriverOptions o = test_options(static_cast<int32_t>(roll(2) * 6));
-    o.max_task_failures = 1000;
-    o.max_consecutive_attempts = 1000;
-    Cluster c(o);
-    int names = 0;
-    std::vector<std::string> alive;
-    const auto add = [&] {
-      alive.push_back("e" + std::to_string(names++));
-      c.executor(alive.back(), 1 + static_cast<int32_t>(roll(3)), "h" + std::to_string(roll(3)));
-    };
-    for (int i = 0; i < 3; ++i) add();
-    std::vector<uint64_t> jobs;
-    std::vector<ShuffleId> shuffles;
-    const auto end_one = [&](const Sent& s) {
-      const bool is_map = c.driver.tasks().task_set(s.stage, s.stage_attempt) &&
-                          c.driver.tasks().task_set(s.stage, s.stage_attempt)->spec().map_tasks;
-      if (is_map) c.map_ok(s);
-      else c.succeed(s, "x");
-    };
-    for (int step = 0; step < 200; ++step) {
-      const std::vector<Sent> live = c.live();
-      switch (roll(12)) {
-        case 0: {
-          const ShufflePtr s = shuffle(rdd(1 + static_cast<int32_t>(roll(8))), 4);
-          shuffles.push_back(s->id);
-          jobs.push_back(c.job(rdd(4, {s})));
-          break;
-        }
-        case 1: if (names < 30) add(); break;
-        case 2:
-          if (alive.size() > 1) {
-            const size_t i = roll(static_cast<uint32_t>(alive.size()));
-            c.lose(alive[i], roll(2) ? std::optional<int32_t>(1) : std::nullopt, roll(4) == 0 ? c.hosts[alive[i]] : "");
-            alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(i));
-            std::erase_if(c.revocations, [&](const auto& r) { return !std::count(alive.begin(), alive.end(), r.first); });
-          }
-          break;
-        case 3: if (!live.empty()) c.fail(live[roll(static_cast<uint32_t>(live.size()))], "x"); break;
-        case 4:
-          if (!live.empty() && !shuffles.empty()) {
-            const Sent s = live[roll(static_cast<uint32_t>(live.size()))];
-            const TaskSet* set = c.driver.tasks().task_set(s.stage, s.stage_attempt);
-            if (set && !set->spec().map_tasks) {
-              const auto* dep = std::get_if<ShufflePtr>(&set->spec().root->dependencies[0]);
-              c.fetch_failed(s, (*dep)->id, 0, alive[roll(static_cast<uint32_t>(alive.size()))]);
-            }
-          }
-          break;
-        case 5: c.answer_revocations(); break;
-        case 6: c.advance(Duration(std::chrono::milliseconds(roll(1500)))); break;
-        case 7: if (!jobs.empty() && roll(6) == 0) c.on(CancelJob{jobs[roll(static_cast<uint32_t>(jobs.size()))], "x"}); break;
-        case 8: if (!live.empty()) c.running(live[roll(static_cast<uint32_t>(live.size()))]); break;
-        default: if (!live.empty()) end_one(live[roll(static_cast<uint32_t>(live.size()))]); break;
-      }
-    }
-    for (int guard = 0; guard < 5000; ++guard) {
-      c.answer_revocations();
-      if (c.live().empty()) {
-        c.advance(1s);
-        for (const std::string& e : alive) c.from(e, ExecutorHeartbeat{ExecutorId{e}, {}, 0});
-        if (std::all_of(jobs.begin(), jobs.end(), [&](uint64_t t) { return c.ended(t); })) break;
-        continue;
-      }
-      end_one(c.live()[0]);
-    }
-    CAPTURE(seed);
-    for (const uint64_t t : jobs) CHECK(c.ended(t));
-    c.answer_revocations();
-    while (!c.live().empty()) end_one(c.live()[0]);
-    CHECK(c.driver.idle_state_is_clean());
-    CHECK(c.seen<TaskStarted>().size() == c.seen<TaskEnded>().size() - [&] {
-      size_t n = 0;
-      for (const TaskEnded& e : c.seen<TaskEnded>()) n += e.reason.kind == TaskEndKind::Resubmitted;
-      return n;
-    }());
-    for (int e = 0; e < c.driver.executors().count(); ++e) {
-      CHECK(c.driver.executors().at(e).running == 0);
-      CHECK(c.driver.executors().at(e).ahead == 0);
-      CHECK(c.driver.executors().at(e).revoking == 0);
-    }
-  }
 }

@@ -1,4 +1,5 @@
-// One task set: pending lists, locality levels, delay scheduling. Ids are those of spec/11, section T.
+// One task set: pending lists, locality levels, delay scheduling. Ids are those of spec/11, section
+// T.
 #include "tests/scheduler_fixture.hpp"
 
 #include "core/scheduler/task_end.hpp"
@@ -13,7 +14,8 @@ constexpr Locality kProcess = Locality::Process, kNode = Locality::Node, kNoPref
                    kAny = Locality::Any;
 constexpr Duration kWait = 3s;  // LW
 
-/// Executors and one task set; offers written as in the scenarios: exec @ level → task index, −1 none.
+/// Executors and one task set; offers written as in the scenarios: exec @ level → task index, −1
+/// none.
 struct Bed {
   DriverOptions options = test_options();
   Executors executors{options};
@@ -203,6 +205,19 @@ TEST_CASE("T13 a preferred executor that joins makes the set local again", "[tas
   CHECK(b.offer("execA", kAny) == 1);
 }
 
+TEST_CASE("T21 nothing of a finished set is undone with its executor", "[task_set]") {
+  Bed b;
+  const int32_t e1 = b.add("e1", "h1");
+  b.tasks({{}, {}}, true);
+  for (int32_t i : {0, 1}) {
+    CHECK(b.offer("e1", kNoPref) == i);
+    b.set->stop(i);
+    b.set->succeed(i, {TaskId{i}, e1});
+  }
+  CHECK(b.set->zombie());
+  CHECK(b.set->undo(e1).empty());
+}
+
 TEST_CASE("T24 node-local tasks go at once, the others with NO_PREF", "[task_set]") {
   Bed b;
   for (const char* n : {"1", "2", "3"}) b.add(std::string("e") + n, std::string("h") + n);
@@ -358,14 +373,37 @@ TEST_CASE("reasons in words", "[task_set]") {
     return r;
   };
   const std::vector<Case> cases = {
-      {of(TaskEndKind::ExceptionFailure, [](auto& r) { r.class_name = "E"; r.description = "d"; r.stack = "at f"; }), "E: d\nat f", true},
-      {of(TaskEndKind::TaskKilled, [](auto& r) { r.description = "why"; }), "TaskKilled (why)", false},
-      {of(TaskEndKind::TaskResultLost, [](auto&) {}), "TaskResultLost (result lost from block manager)", true},
-      {of(TaskEndKind::ExecutorLostFailure, [](auto& r) { r.executor = ExecutorId{"1"}; r.exit_caused_by_app = true; r.description = "x"; }),
-       "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: x", true},
-      {of(TaskEndKind::ExecutorLostFailure, [](auto& r) { r.executor = ExecutorId{"1"}; r.description = "x"; }),
+      {of(TaskEndKind::ExceptionFailure,
+          [](auto& r) {
+            r.class_name = "E";
+            r.description = "d";
+            r.stack = "at f";
+          }),
+       "E: d\nat f", true},
+      {of(TaskEndKind::TaskKilled, [](auto& r) { r.description = "why"; }), "TaskKilled (why)",
+       false},
+      {of(TaskEndKind::TaskResultLost, [](auto&) {}),
+       "TaskResultLost (result lost from block manager)", true},
+      {of(TaskEndKind::ExecutorLostFailure,
+          [](auto& r) {
+            r.executor = ExecutorId{"1"};
+            r.exit_caused_by_app = true;
+            r.description = "x";
+          }),
+       "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: x",
+       true},
+      {of(TaskEndKind::ExecutorLostFailure,
+          [](auto& r) {
+            r.executor = ExecutorId{"1"};
+            r.description = "x";
+          }),
        "ExecutorLostFailure (executor 1 exited unrelated to the running tasks) Reason: x", false},
-      {of(TaskEndKind::FetchFailed, [](auto& r) { r.shuffle = ShuffleId{3}; r.reduce = 2; r.description = "m"; }),
+      {of(TaskEndKind::FetchFailed,
+          [](auto& r) {
+            r.shuffle = ShuffleId{3};
+            r.reduce = 2;
+            r.description = "m";
+          }),
        "FetchFailed(null, shuffleId=3, mapIndex=-1, mapId=-1, reduceId=2, message=\nm\n)", false},
       {of(TaskEndKind::UnknownReason, [](auto&) {}), "UnknownReason", true},
   };

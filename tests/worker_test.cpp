@@ -42,7 +42,9 @@ struct Run {
     worker.on(e, now, out);
     return out;
   }
-  Worker::Effects from(PeerId peer, ToWorker m) { return feed(Received<ToWorker>{peer, std::move(m)}); }
+  Worker::Effects from(PeerId peer, ToWorker m) {
+    return feed(Received<ToWorker>{peer, std::move(m)});
+  }
   Worker::Effects timer(Kind kind, uint64_t id) { return feed(WorkerTimer{kind, id}); }
   /// Starts and registers with a master that is peer 1.
   Worker::Effects start() {
@@ -52,7 +54,8 @@ struct Run {
   }
   /// Launches executor `id` of `app` and returns its ticket.
   uint64_t launch(const std::string& app, int32_t id, int32_t cores = 2) {
-    auto spawned = all<Spawn>(from(1, LaunchExecutor{"spark://m:7077", {app}, id, 0, app_of(), cores, 1024}));
+    auto spawned =
+        all<Spawn>(from(1, LaunchExecutor{"spark://m:7077", {app}, id, 0, app_of(), cores, 1024}));
     REQUIRE(spawned.size() == 1);
     return spawned[0].ticket;
   }
@@ -84,7 +87,8 @@ std::vector<State> reports(const Worker::Effects& out) {
 
 }  // namespace
 
-TEST_CASE("a worker registers with every master and then belongs to the one that answers", "[worker]") {
+TEST_CASE("a worker registers with every master and then belongs to the one that answers",
+          "[worker]") {
   WorkerOptions o = options();
   o.masters = {"spark://m1:7077", "spark://m2:7077"};
   Run r(o);
@@ -93,8 +97,14 @@ TEST_CASE("a worker registers with every master and then belongs to the one that
   auto hello = to_master<RegisterWorker>(r.feed(Connected{1, 11}));
   REQUIRE(hello.size() == 1);
   CHECK(hello[0].to == 11);
-  CHECK(hello[0].message == RegisterWorker{{}, {"worker-20261121084647-w-4000"}, "w", 4000, 8, 8192,
-                                           "http://w:8081", "spark://m1:7077"});
+  CHECK(hello[0].message == RegisterWorker{{},
+                                           {"worker-20261121084647-w-4000"},
+                                           "w",
+                                           4000,
+                                           8,
+                                           8192,
+                                           "http://w:8081",
+                                           "spark://m1:7077"});
   r.feed(Connected{2, 12});
   CHECK(r.from(11, MasterInStandby{}).empty());
   out = r.from(12, RegisteredWorker{"spark://m2:7077", "http://m2:8080", false});
@@ -110,7 +120,8 @@ TEST_CASE("a worker registers with every master and then belongs to the one that
   CHECK(r.feed(beat).empty());
 }
 
-TEST_CASE("registration is tried 6 times at 5–15 s, 10 times at 30–90 s, then the worker gives up", "[worker]") {
+TEST_CASE("registration is tried 6 times at 5–15 s, 10 times at 30–90 s, then the worker gives up",
+          "[worker]") {
   for (uint64_t seed : {1, 2, 3, 99}) {
     Run r(options(), seed);
     Duration delay{};
@@ -167,13 +178,14 @@ TEST_CASE("ReconnectWorker registers again, only when the own master says so", "
   CHECK(all<Connect>(r.from(1, ReconnectWorker{"spark://m:7077"})).empty());
 }
 
-TEST_CASE("M39 an executor is started with placeholders filled in, whole arguments only", "[worker]") {
+TEST_CASE("M39 an executor is started with placeholders filled in, whole arguments only",
+          "[worker]") {
   Run r;
   r.start();
   LaunchExecutor m{"spark://m:7077", {"app-1"}, 3, 5, app_of(), 2, 1024};
-  m.description.command.arguments = {"executor", "--executor-id", "{{EXECUTOR_ID}}", "{{HOSTNAME}}",
-                                     "{{CORES}}", "{{APP_ID}}", "{{WORKER_URL}}",
-                                     "{{RESOURCE_PROFILE_ID}}", "x{{CORES}}", "{{NOTHING}}"};
+  m.description.command.arguments = {
+      "executor",   "--executor-id",  "{{EXECUTOR_ID}}",         "{{HOSTNAME}}", "{{CORES}}",
+      "{{APP_ID}}", "{{WORKER_URL}}", "{{RESOURCE_PROFILE_ID}}", "x{{CORES}}",   "{{NOTHING}}"};
   m.description.command.environment = {{"SPARK_USER", "ann"}};
   m.description.command.properties = {{"spark.app.name", "count"}};
   m.description.command.build_id = "abcd";
@@ -192,24 +204,28 @@ TEST_CASE("M39 an executor is started with placeholders filled in, whole argumen
   CHECK(s.arguments == std::vector<std::string>{"executor", "--executor-id", "3", "w", "2", "app-1",
                                                 "spark://Worker@w:4000", "5", "x{{CORES}}",
                                                 "{{NOTHING}}"});
-  CHECK(s.environment ==
-        std::map<std::string, std::string>{
-            {"SPARK_USER", "ann"},
-            {"SPARK_LAUNCH_WITH_SCALA", "0"},
-            {"SPARK_EXECUTOR_DIRS", made[0].paths[0] + ":" + made[0].paths[1]},
-            {"SPARK_LOG_URL_STDERR", "http://w:8081/logPage/?appId=app-1&executorId=3&logType=stderr"},
-            {"SPARK_LOG_URL_STDOUT", "http://w:8081/logPage/?appId=app-1&executorId=3&logType=stdout"}});
+  CHECK(s.environment == std::map<std::string, std::string>{
+                             {"SPARK_USER", "ann"},
+                             {"SPARK_LAUNCH_WITH_SCALA", "0"},
+                             {"SPARK_EXECUTOR_DIRS", made[0].paths[0] + ":" + made[0].paths[1]},
+                             {"SPARK_LOG_URL_STDERR",
+                              "http://w:8081/logPage/?appId=app-1&executorId=3&logType=stderr"},
+                             {"SPARK_LOG_URL_STDOUT",
+                              "http://w:8081/logPage/?appId=app-1&executorId=3&logType=stdout"}});
   CHECK(all<Spawn>(r.from(1, m)).empty());
-  CHECK(all<MakeDirectories>(r.from(1, LaunchExecutor{"", {"app-1"}, 4, 0, app_of(), 1, 1})).empty());
+  CHECK(
+      all<MakeDirectories>(r.from(1, LaunchExecutor{"", {"app-1"}, 4, 0, app_of(), 1, 1})).empty());
   CHECK(reports(r.feed(ProcessStarted{s.ticket, 77, ""})) ==
         std::vector<State>{{3, ExecutorState::Running, {}}});
   CHECK(r.worker.status().cores_used == 3);
 }
 
-TEST_CASE("only the own master launches and kills; ids that name other directories are refused", "[worker]") {
+TEST_CASE("only the own master launches and kills; ids that name other directories are refused",
+          "[worker]") {
   Run r;
   r.start();
-  CHECK(all<Spawn>(r.from(9, LaunchExecutor{"spark://m:7077", {"app-1"}, 0, 0, app_of(), 1, 1})).empty());
+  CHECK(all<Spawn>(r.from(9, LaunchExecutor{"spark://m:7077", {"app-1"}, 0, 0, app_of(), 1, 1}))
+            .empty());
   CHECK(all<Spawn>(r.from(9, LaunchDriver{{"driver-1"}, {}})).empty());
   for (std::string bad : {"../../etc", "..", "", "a/b"}) {
     auto out = r.from(1, LaunchExecutor{"spark://m:7077", {bad}, 0, 0, app_of(), 1, 1});
@@ -226,7 +242,8 @@ TEST_CASE("only the own master launches and kills; ids that name other directori
   CHECK(r.worker.status().cores_used == 2);
 }
 
-TEST_CASE("an executor's end is reported with its exit code; one that cannot start has FAILED", "[worker]") {
+TEST_CASE("an executor's end is reported with its exit code; one that cannot start has FAILED",
+          "[worker]") {
   Run r;
   r.start();
   uint64_t ticket = r.launch("app-1", 0);
@@ -250,7 +267,8 @@ TEST_CASE("M39 a kill is SIGTERM, SIGKILL after 10 s, and given up after 10 s mo
   r.feed(ProcessStarted{ticket, 7, ""});
   auto out = r.from(1, KillExecutor{"spark://m:7077", {"app-1"}, 0});
   CHECK(all<Signal>(out) == std::vector<Signal>{{ticket, 15}});
-  CHECK(all<After<WorkerTimer>>(out) == std::vector<After<WorkerTimer>>{{10s, {Kind::KillHard, ticket}}});
+  CHECK(all<After<WorkerTimer>>(out) ==
+        std::vector<After<WorkerTimer>>{{10s, {Kind::KillHard, ticket}}});
   CHECK(all<Signal>(r.from(1, KillExecutor{"spark://m:7077", {"app-1"}, 0})).empty());
   SECTION("it ends by itself") {
     CHECK(reports(r.feed(ProcessExited{ticket, 143})) ==
@@ -260,8 +278,10 @@ TEST_CASE("M39 a kill is SIGTERM, SIGKILL after 10 s, and given up after 10 s mo
   SECTION("it does not") {
     out = r.timer(Kind::KillHard, ticket);
     CHECK(all<Signal>(out) == std::vector<Signal>{{ticket, 9}});
-    CHECK(all<After<WorkerTimer>>(out) == std::vector<After<WorkerTimer>>{{10s, {Kind::GiveUp, ticket}}});
-    CHECK(reports(r.timer(Kind::GiveUp, ticket)) == std::vector<State>{{0, ExecutorState::Killed, {}}});
+    CHECK(all<After<WorkerTimer>>(out) ==
+          std::vector<After<WorkerTimer>>{{10s, {Kind::GiveUp, ticket}}});
+    CHECK(reports(r.timer(Kind::GiveUp, ticket)) ==
+          std::vector<State>{{0, ExecutorState::Killed, {}}});
   }
 }
 
@@ -277,13 +297,15 @@ TEST_CASE("a kill that comes before the process exists reaches it when it does",
         std::vector<State>{{1, ExecutorState::Killed, {}}});
 }
 
-TEST_CASE("a state report is sent until it is accepted; after 5 tries the worker ends", "[worker]") {
+TEST_CASE("a state report is sent until it is accepted; after 5 tries the worker ends",
+          "[worker]") {
   Run r;
   r.start();
   uint64_t ticket = r.launch("app-1", 0);
   auto out = r.feed(ProcessStarted{ticket, 7, ""});
   uint64_t request = to_master<ExecutorStateChanged>(out).at(0).message.request;
-  CHECK(all<After<WorkerTimer>>(out) == std::vector<After<WorkerTimer>>{{120s, {Kind::Report, request}}});
+  CHECK(all<After<WorkerTimer>>(out) ==
+        std::vector<After<WorkerTimer>>{{120s, {Kind::Report, request}}});
   SECTION("accepted") {
     r.from(1, ExecutorStateAccepted{request});
     CHECK(r.timer(Kind::Report, request).empty());
@@ -300,8 +322,8 @@ TEST_CASE("a state report is sent until it is accepted; after 5 tries the worker
     r.feed(ProcessExited{ticket, 0});
     r.feed(Connected{all<Connect>(lost).at(0).ticket, 2});
     out = r.from(2, RegisteredWorker{"spark://m:7077", "", true});
-    CHECK(reports(out) == std::vector<State>{{0, ExecutorState::Running, {}},
-                                             {0, ExecutorState::Exited, 0}});
+    CHECK(reports(out) ==
+          std::vector<State>{{0, ExecutorState::Running, {}}, {0, ExecutorState::Exited, 0}});
     CHECK(to_master<WorkerLatestState>(out).at(0).message.executors.empty());
     auto last = all<Send<ToMaster>>(out).back();
     CHECK(std::holds_alternative<WorkerLatestState>(last.message));
@@ -324,7 +346,8 @@ TEST_CASE("with NONE: a new master is told what runs, and what it kills ends", "
         std::vector<Signal>{{ticket, 15}});
 }
 
-TEST_CASE("MasterChanged: the worker opens its own connection and tells what runs there", "[worker]") {
+TEST_CASE("MasterChanged: the worker opens its own connection and tells what runs there",
+          "[worker]") {
   Run r;
   r.start();
   uint64_t ticket = r.launch("app-1", 0);
@@ -372,7 +395,8 @@ TEST_CASE("M33 finished executors and drivers are kept up to their limits", "[wo
     for (int32_t i = 0; i < exits; ++i) {
       uint64_t ticket = 0;
       if (drivers)
-        ticket = all<Spawn>(r.from(1, LaunchDriver{{"driver-" + std::to_string(i)}, {}})).at(0).ticket;
+        ticket =
+            all<Spawn>(r.from(1, LaunchDriver{{"driver-" + std::to_string(i)}, {}})).at(0).ticket;
       else
         ticket = r.launch("app-1", i);
       r.feed(ProcessStarted{ticket, 7, ""});
@@ -500,11 +524,13 @@ TEST_CASE("M37 a driver that cannot be started is in ERROR, with the reason", "[
   r.start();
   uint64_t ticket = all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(true)})).at(0).ticket;
   auto out = r.feed(ProcessStarted{ticket, 0, "cannot fetch http://repo/count: 404"});
-  CHECK(to_master<DriverStateChanged>(out).at(0).message ==
-        DriverStateChanged{{"driver-1"}, DriverState::Error, "cannot fetch http://repo/count: 404"});
+  CHECK(
+      to_master<DriverStateChanged>(out).at(0).message ==
+      DriverStateChanged{{"driver-1"}, DriverState::Error, "cannot fetch http://repo/count: 404"});
 }
 
-TEST_CASE("a driver that ends while there is no master is told to the next one, first of all", "[worker]") {
+TEST_CASE("a driver that ends while there is no master is told to the next one, first of all",
+          "[worker]") {
   Run r;
   r.start();
   uint64_t ticket = all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(false)})).at(0).ticket;
@@ -520,17 +546,20 @@ TEST_CASE("a driver that ends while there is no master is told to the next one, 
 
 // ---- end and clean-up --------------------------------------------------------------------------
 
-TEST_CASE("a worker that stops ends its children, tells the master, and exits with the last", "[worker]") {
+TEST_CASE("a worker that stops ends its children, tells the master, and exits with the last",
+          "[worker]") {
   Run r;
   r.start();
   uint64_t executor = r.launch("app-1", 0);
   r.feed(ProcessStarted{executor, 7, ""});
-  uint64_t driver_ticket = all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(true)})).at(0).ticket;
+  uint64_t driver_ticket =
+      all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(true)})).at(0).ticket;
   r.feed(ProcessStarted{driver_ticket, 8, ""});
   auto out = r.feed(StopWorker{});
   CHECK(all<Signal>(out) == std::vector<Signal>{{executor, 15}, {driver_ticket, 15}});
   CHECK(all<Exit>(out).empty());
-  CHECK(all<Spawn>(r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 1, 0, app_of(), 1, 1})).empty());
+  CHECK(all<Spawn>(r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 1, 0, app_of(), 1, 1}))
+            .empty());
   out = r.feed(ProcessExited{executor, 143});
   CHECK(reports(out) == std::vector<State>{{0, ExecutorState::Killed, 143}});
   CHECK(all<Exit>(out).empty());
@@ -551,7 +580,8 @@ TEST_CASE("a driver that waits to be run again does not hold up the end", "[work
   CHECK(to_master<DriverStateChanged>(out).size() == 1);
 }
 
-TEST_CASE("an application's local directories go when it has finished and its last executor ended", "[worker]") {
+TEST_CASE("an application's local directories go when it has finished and its last executor ended",
+          "[worker]") {
   Run r;
   r.start();
   uint64_t ticket = 0;
@@ -601,16 +631,30 @@ TEST_CASE("M32 the worker's JSON and page", "[worker]") {
   r.from(1, m);
   std::string json = worker_json(r.worker.status());
   size_t at = 0;
-  for (const char* part :
-       {"\"id\": \"worker-20261121084647-w-4000\"", "\"masterurl\": \"spark://m:7077\"",
-        "\"masterwebuiurl\": \"http://m:8080\"", "\"cores\": 8", "\"coresused\": 2",
-        "\"memory\": 8192", "\"memoryused\": 1024", "\"resources\": {}", "\"resourcesused\": {}",
-        "\"executors\"", "\"id\": 1", "\"memory\": 1024", "\"resources\": {}",
-        "\"appid\": \"app-1\"", "\"appdesc\"", "\"name\": \"count\"", "\"cores\": 0",
-        "\"memoryperexecutor\": 1024", "\"resourcesperexecutor\": []", "\"memoryperslave\": 1024",
-        "\"resourcesperslave\": []", "\"user\": \"ann\"",
-        "\"command\": \"Command(wordcount,List(executor, --cores, {{CORES}})",
-        "\"finishedexecutors\": []"}) {
+  for (const char* part : {"\"id\": \"worker-20261121084647-w-4000\"",
+                           "\"masterurl\": \"spark://m:7077\"",
+                           "\"masterwebuiurl\": \"http://m:8080\"",
+                           "\"cores\": 8",
+                           "\"coresused\": 2",
+                           "\"memory\": 8192",
+                           "\"memoryused\": 1024",
+                           "\"resources\": {}",
+                           "\"resourcesused\": {}",
+                           "\"executors\"",
+                           "\"id\": 1",
+                           "\"memory\": 1024",
+                           "\"resources\": {}",
+                           "\"appid\": \"app-1\"",
+                           "\"appdesc\"",
+                           "\"name\": \"count\"",
+                           "\"cores\": 0",
+                           "\"memoryperexecutor\": 1024",
+                           "\"resourcesperexecutor\": []",
+                           "\"memoryperslave\": 1024",
+                           "\"resourcesperslave\": []",
+                           "\"user\": \"ann\"",
+                           "\"command\": \"Command(wordcount,List(executor, --cores, {{CORES}})",
+                           "\"finishedexecutors\": []"}) {
     INFO(part);
     at = json.find(part, at);
     REQUIRE(at != std::string::npos);

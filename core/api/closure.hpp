@@ -75,7 +75,6 @@ struct ClosureCodec<Datum<T>> {
 };
 template <class F, class... V>
 struct ClosureCodec<Captured<F, V...>> {
-  static_assert(kBare<F>, "the lambda given to capture() must not capture anything itself: list the values before it");
   static void encode(Encoder& out, const Captured<F, V...>& c) { core::encode(out, c.values); }
   static Captured<F, V...> decode(Decoder& in) { return {core::decode<std::tuple<V...>>(in)}; }
 };
@@ -90,6 +89,7 @@ auto capture(A... a) {
   auto all = std::tuple<A...>(std::move(a)...);
   return [&]<size_t... I>(std::index_sequence<I...>) {
     using F = std::tuple_element_t<sizeof...(A) - 1, decltype(all)>;
+    static_assert(core::kBare<F>, "the lambda given to capture() must not capture anything itself: list the values before it");
     (core::check_captured<std::tuple_element_t<I, decltype(all)>>(), ...);
     return Captured<F, std::tuple_element_t<I, decltype(all)>...>{{std::get<I>(std::move(all))...}};
   }(std::make_index_sequence<sizeof...(A) - 1>{});

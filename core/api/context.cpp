@@ -152,9 +152,8 @@ void Context::adopt(core::Node& node, const Making& making, std::vector<core::De
   node.name = making.name;
   node.call_site = short_site(making.operation, making.site);
   node.dependencies = std::move(dependencies);
-  if (node.num_partitions == 0 && !node.dependencies.empty()) {
-    node.num_partitions = parent_of(node.dependencies[0])->num_partitions;
-  }
+  const auto* first = node.dependencies.empty() ? nullptr : std::get_if<core::NarrowDependency>(&node.dependencies[0]);
+  if (first && first->kind == core::NarrowDependency::Kind::OneToOne) node.num_partitions = first->parent->num_partitions;
   for (const auto& d : node.dependencies) node.determinism = std::max(node.determinism, through(node, d));
 }
 

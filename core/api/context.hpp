@@ -77,6 +77,8 @@ class Context {
   void set_local_property(const std::string& key, std::optional<std::string> value);
   std::optional<std::string> local_property(const std::string& key) const;
   void cancel_job_group(const std::string& group);
+  /// Calls it with the events of this application, from now on, on a thread of their own.
+  void add_listener(std::shared_ptr<core::Listener> listener) { runtime_.add_listener(std::move(listener)); }
   void cancel_all_jobs();
 
   /// Errors: the directory cannot be made.
@@ -84,6 +86,7 @@ class Context {
   int32_t default_parallelism() const;
   int32_t default_min_partitions() const;
   const conf::Conf& conf() const { return runtime_.conf(); }
+  const std::string& application_id() const { return runtime_.app_id().value; }
 
   // ---- for operators ----
 

@@ -106,6 +106,7 @@ class RealDriverRuntime final : public DriverRuntime {
     net::Lock lock(accumulators_mutex_);
     accumulators_[id] = std::move(merge);
   }
+  void add_listener(std::shared_ptr<Listener> listener) override { bus_.add(std::move(listener)); }
   void cancel_job_group(const std::string& group) override { post(CancelJobGroup{group}); }
   void cancel_all_jobs() override { post(CancelAllJobs{}); }
 

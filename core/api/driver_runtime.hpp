@@ -25,7 +25,6 @@ class DriverRuntime : public Runtime {
   /// As stop(), from a signal: jobs that run fail with `reason`; the user's thread goes on with that.
   /// Thread: any.
   virtual void cancel_everything(const std::string& reason) = 0;
-  virtual const AppId& app_id() const = 0;
   /// The driver's loop, for what must run beside it. Only its post() is safe from other threads.
   virtual net::Loop& loop() = 0;
   /// `stop(n)` is called on the driver's loop at the first SIGTERM or SIGINT; a second one ends the process.

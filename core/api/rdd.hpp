@@ -56,9 +56,8 @@ class Rdd : public PairOperations<T> {
  public:
   using value_type = T;
   using NodeType = core::TypedNode<T>;
-  Rdd(Context& context, std::shared_ptr<const NodeType> node) : context_(&context), node_(std::move(node)) {}
   Rdd(Context& context, std::unique_ptr<NodeType> node)
-      : Rdd(context, std::static_pointer_cast<const NodeType>(core::share(std::move(node)))) {}
+      : context_(&context), node_(std::static_pointer_cast<const NodeType>(core::share(std::move(node)))) {}
 
   // ---- transformations, record by record ----
 
@@ -347,7 +346,7 @@ class Rdd : public PairOperations<T> {
     context_->mark_checkpoint(node_, [context = context_, weak, site](const std::string& directory) -> core::NodePtr {
       const auto node = weak.lock();
       if (!node) return nullptr;
-      return Rdd(*context, node).write_checkpoint(directory, site);
+      return Rdd(context, node).write_checkpoint(directory, site);
     });
   }
   bool is_checkpointed() const { return context_->is_checkpointed(*node_); }
@@ -385,6 +384,7 @@ class Rdd : public PairOperations<T> {
  private:
   template <class U>
   friend class Rdd;
+  Rdd(Context* context, std::shared_ptr<const NodeType> node) : context_(context), node_(std::move(node)) {}
 
   template <class Out, class F>
   Rdd<Out> whole(F f, const char* operation, Site site, bool keeps_partitioner) const {

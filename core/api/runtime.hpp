@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ class JobFailed : public std::runtime_error {
 
 namespace core {
 
+class Listener;
+
 /// Implemented by the driver over its machine, and by tests in one process.
 /// Thread: any user thread; several jobs may run at once. What comes back to user code (results, accumulator
 /// merges) is called on the user thread that runs the job concerned.
@@ -41,6 +44,7 @@ class Runtime {
   /// Partitions of a parallelize without a count: spark.default.parallelism, else the cluster's cores.
   virtual int32_t default_parallelism() const = 0;
   virtual const conf::Conf& conf() const = 0;
+  virtual const AppId& app_id() const = 0;
   /// The driver's files: inputs are listed and outputs prepared through it.
   virtual net::Files& files() = 0;
 
@@ -56,6 +60,9 @@ class Runtime {
   /// `merge` takes an encoded delta and throws DecodeError when it is none. Empty name: not shown.
   using MergeAccumulator = std::function<void(std::string_view delta)>;
   virtual void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge) = 0;
+
+  /// Source: Spark SparkContext.addSparkListener.
+  virtual void add_listener(std::shared_ptr<Listener> listener) = 0;
 
   virtual void cancel_job_group(const std::string& group) = 0;
   virtual void cancel_all_jobs() = 0;

@@ -16,11 +16,21 @@ std::string address_of(const std::string& url) {
 }  // namespace
 
 std::vector<std::string> executor_arguments(const std::string& driver_address) {
-  return {"executor",       "--driver-url",    "spark://CoarseGrainedScheduler@" + driver_address,
-          "--executor-id",  "{{EXECUTOR_ID}}", "--hostname",
-          "{{HOSTNAME}}",   "--cores",         "{{CORES}}",
-          "--app-id",       "{{APP_ID}}",      "--worker-url",
-          "{{WORKER_URL}}", "--resourceProfileId", "{{RESOURCE_PROFILE_ID}}"};
+  return {"executor",
+          "--driver-url",
+          "spark://CoarseGrainedScheduler@" + driver_address,
+          "--executor-id",
+          "{{EXECUTOR_ID}}",
+          "--hostname",
+          "{{HOSTNAME}}",
+          "--cores",
+          "{{CORES}}",
+          "--app-id",
+          "{{APP_ID}}",
+          "--worker-url",
+          "{{WORKER_URL}}",
+          "--resourceProfileId",
+          "{{RESOURCE_PROFILE_ID}}"};
 }
 
 AppClient::AppClient(AppClientOptions options) : options_(std::move(options)) {}
@@ -90,11 +100,10 @@ void AppClient::handle(const Connected& e, Effects& out) {
   if (!e.peer) return;
   if (ticket.adopt) return adopt(e.peer, out);
   tried_[e.peer] = ticket.url;
-  out.push_back(Send<ToMaster>{
-      e.peer, RegisterApplication{{options_.user, app_, 0, options_.token},
-                                  options_.description,
-                                  options_.driver_address,
-                                  next_executor_}});
+  out.push_back(Send<ToMaster>{e.peer, RegisterApplication{{options_.user, app_, 0, options_.token},
+                                                           options_.description,
+                                                           options_.driver_address,
+                                                           next_executor_}});
 }
 
 void AppClient::handle(PeerId from, const RegisteredApplication& m, Effects& out) {
@@ -121,8 +130,8 @@ void AppClient::handle(const PeerLost& e, Effects& out) {
   tried_.erase(e.peer);
   if (e.peer != master_) return;
   master_ = 0;
-  out.push_back(Log{Level::Warn, "Connection to " + master_url_ +
-                                     " failed; waiting for master to reconnect..."});
+  out.push_back(Log{
+      Level::Warn, "Connection to " + master_url_ + " failed; waiting for master to reconnect..."});
   pause_ = options_.first_reconnect;
   reconnect(out);
 }
@@ -163,8 +172,8 @@ void AppClient::handle(PeerId from, const ExecutorAdded& m, Effects& out) {
                                      std::to_string(m.executor) + " on " + m.worker.value + " (" +
                                      m.host_port + ") with " + std::to_string(m.cores) +
                                      " core(s)"});
-  out.push_back(ExecutorGranted{{std::to_string(m.executor)}, m.worker, m.host_port, m.cores,
-                                m.memory_mib});
+  out.push_back(
+      ExecutorGranted{{std::to_string(m.executor)}, m.worker, m.host_port, m.cores, m.memory_mib});
 }
 
 void AppClient::handle(PeerId from, const ExecutorUpdated& m, Effects& out) {
@@ -192,8 +201,8 @@ void AppClient::handle(PeerId from, const SchedulingStatus& m, Effects& out) {
 
 void AppClient::handle(PeerId, const ExecutorRequestAnswer& m, Effects& out) {
   if (!m.accepted)
-    out.push_back(Log{Level::Warn, "The master refused a request: it does not know application " +
-                                       app_.value});
+    out.push_back(Log{Level::Warn,
+                      "The master refused a request: it does not know application " + app_.value});
 }
 
 void AppClient::handle(const WantExecutors& e, Effects& out) {

@@ -1,8 +1,9 @@
 // The driver's side of the conversation with a standalone master. A pure machine.
 //
-// It registers with whichever of the masters leads. When the connection is lost the application goes
-// on with the executors that it has, and the client keeps trying to come back under the application's
-// own id; a master that recovered may also call first (MasterChanged, to the driver's socket).
+// It registers with whichever of the masters leads. When the connection is lost the application
+// goes on with the executors that it has, and the client keeps trying to come back under the
+// application's own id; a master that recovered may also call first (MasterChanged, to the driver's
+// socket).
 //
 // Source: Spark 4.3 StandaloneAppClient.
 #pragma once
@@ -21,8 +22,8 @@ namespace tinderbox::core {
 struct AppClientOptions {
   std::vector<std::string> masters;  // spark://host:port each
   ApplicationDescription description;
-  std::string driver_address;        // host:port of the driver's control socket
-  std::string user, token;           // of Identity
+  std::string driver_address;  // host:port of the driver's control socket
+  std::string user, token;     // of Identity
   Duration registration_timeout = std::chrono::seconds(20);
   int32_t registration_attempts = 3;
   Duration first_reconnect = std::chrono::seconds(1), longest_reconnect = std::chrono::seconds(15);
@@ -89,9 +90,9 @@ class AppClient {
  public:
   using Event = std::variant<Received<ToApp>, PeerLost, Connected, AppTimer, StartApp, StopApp,
                              WantExecutors, EndExecutors>;
-  using Effect = std::variant<Send<ToMaster>, Connect, Disconnect, After<AppTimer>, AppRegistered,
-                              AppDead, ExecutorGranted, ExecutorGone, WorkerGone, SchedulingReason,
-                              Log>;
+  using Effect =
+      std::variant<Send<ToMaster>, Connect, Disconnect, After<AppTimer>, AppRegistered, AppDead,
+                   ExecutorGranted, ExecutorGone, WorkerGone, SchedulingReason, Log>;
   using Effects = std::vector<Effect>;
 
   explicit AppClient(AppClientOptions options);

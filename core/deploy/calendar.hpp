@@ -27,8 +27,8 @@ std::string java_date(Time t, const Zone& zone);
 /// `4 s`, `1.2 min`, `3.4 h`. Source: Spark 4.3 UIUtils.formatDuration.
 std::string show_duration(Duration d);
 
-/// A printf pattern of `%s`, `%d` and `%0Nd` filled with `values`, for ids. What is not such a place
-/// stays as it is; a place without a value stays too.
+/// A printf pattern of `%s`, `%d` and `%0Nd` filled with `values`, for ids. What is not such a
+/// place stays as it is; a place without a value stays too.
 std::string fill_pattern(std::string_view pattern,
                          std::span<const std::variant<std::string, int64_t>> values);
 

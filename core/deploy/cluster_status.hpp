@@ -83,8 +83,8 @@ struct WorkerStatus {
   std::vector<DriverRow> drivers, finished_drivers;
 };
 
-/// The body of `/json/` and, with a field's name, of `/json/FIELD`; a field that there is not is "".
-/// Source: Spark 4.3 JsonProtocol, MasterPage.
+/// The body of `/json/` and, with a field's name, of `/json/FIELD`; a field that there is not is
+/// "". Source: Spark 4.3 JsonProtocol, MasterPage.
 std::string master_json(const ClusterStatus& status, const Zone& zone, std::string_view field);
 std::string worker_json(const WorkerStatus& status);
 

@@ -95,7 +95,8 @@ void Master::handle(const Turn& t, const PeerLost& e) {
     MasterWorker* w = live_worker(*id);
     if (!w || w->peer != e.peer) return;
     w->peer = other;
-    if (!other) remove_worker(t, *w, w->host + ":" + std::to_string(w->port) + " got disassociated");
+    if (!other)
+      remove_worker(t, *w, w->host + ":" + std::to_string(w->port) + " got disassociated");
   } else if (MasterApp* a = find_app(std::get<AppId>(owner)); a && a->peer == e.peer) {
     a->peer = other;
     if (!other) remove_app(t, *a, AppState::Finished);
@@ -120,6 +121,8 @@ void Master::handle(const Turn& t, const Connected& e) {
 void Master::handle(const Turn& t, const MasterTimer& e) {
   if (e.kind == MasterTimer::Kind::CheckWorkers) {
     check_workers(t);
+  } else if (e.kind == MasterTimer::Kind::Schedule) {
+    schedule(t);
   } else if (e.epoch == recovery_epoch_) {
     complete_recovery(t);
   }

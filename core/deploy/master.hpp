@@ -1,11 +1,11 @@
 // The standalone master: which applications and drivers run where. A pure machine.
 //
-// Peers. Workers, applications and clients open their connections to the master and everything is said
-// on those. Only a recovering master connects out, to the addresses that it stored, to say
+// Peers. Workers, applications and clients open their connections to the master and everything is
+// said on those. Only a recovering master connects out, to the addresses that it stored, to say
 // MasterChanged there; the worker or application then opens its own connection and answers on it. A
 // worker or application that comes back by itself first is attached to what is known of it, never
-// doubled. One that is known under several live connections is reached by its latest; it is lost when
-// the last of them is.
+// doubled. One that is known under several live connections is reached by its latest; it is lost
+// when the last of them is.
 //
 // Source: Spark 4.3 org.apache.spark.deploy.master.Master.
 #pragma once
@@ -27,7 +27,7 @@ namespace tinderbox::core {
 
 /// `epoch`: the recovery that CompleteRecovery was set for.
 struct MasterTimer {
-  enum class Kind : uint8_t { CheckWorkers, CompleteRecovery } kind{};
+  enum class Kind : uint8_t { CheckWorkers, CompleteRecovery, Schedule } kind{};
   int64_t epoch = 0;
   bool operator==(const MasterTimer&) const = default;
 };
@@ -112,6 +112,7 @@ class Master {
   void remove_app(const Turn& t, MasterApp& a, AppState state);
   void kill_executor(const Turn& t, const MasterExecutor& e);
   void executor_ended(const Turn& t, MasterApp& a, int32_t executor, bool normal);
+  void slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended);
 
   // master_drivers.cpp
   void handle(const Turn& t, PeerId from, const RequestSubmitDriver& m);
@@ -166,9 +167,9 @@ class Master {
   int64_t next_app_ = 0;
   int64_t next_driver_ = 0;
 
-  std::map<PeerId, PeerOwner> peers_;     // connections that workers and applications opened
+  std::map<PeerId, PeerOwner> peers_;      // connections that workers and applications opened
   std::map<uint64_t, PeerOwner> tickets_;  // Connects that are not answered
-  std::map<PeerId, PeerOwner> outgoing_;  // connections to say MasterChanged on
+  std::map<PeerId, PeerOwner> outgoing_;   // connections to say MasterChanged on
   uint64_t next_ticket_ = 1;
 };
 

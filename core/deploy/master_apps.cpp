@@ -7,6 +7,11 @@
 namespace tinderbox::core {
 namespace {
 
+constexpr Duration kShortRun = std::chrono::seconds(2);
+constexpr int32_t kFreeShortRuns = 3;
+constexpr Duration kFirstPause = std::chrono::milliseconds(100);
+constexpr Duration kLongestPause = std::chrono::seconds(5);
+
 template <class T>
 void erase_value(std::vector<T>& from, const T& value) {
   from.erase(std::remove(from.begin(), from.end(), value), from.end());
@@ -34,7 +39,8 @@ MasterApp* Master::find_app(const AppId& id) {
   return it == apps_.end() ? nullptr : &it->second;
 }
 
-/// The application that `m` means when it has registered before: by its id, or by its driver's address.
+/// The application that `m` means when it has registered before: by its id, or by its driver's
+/// address.
 MasterApp* Master::returning_app(const RegisterApplication& m) {
   if (!m.who.app.value.empty()) return find_app(m.who.app);
   if (m.driver_address.empty()) return nullptr;
@@ -50,15 +56,16 @@ void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
     send(t, *known, RegisteredApplication{known->id, options_.url, options_.web_ui_url});
     return;
   }
-  // An application whose master knew it and then lost its memory keeps its id, and its executors get
-  // numbers that it has not seen.
+  // An application whose master knew it and then lost its memory keeps its id, and its executors
+  // get numbers that it has not seen.
   MasterApp a;
   a.id = m.who.app.value.empty() ? new_app_id(t, m.description) : m.who.app;
   a.description = m.description;
   a.driver_address = m.driver_address;
   a.submitted = t.now;
   a.next_executor = std::clamp(m.next_executor, 0, kMaxExecutorNumber);
-  if (m.description.initial_executor_limit) a.executor_limit = *m.description.initial_executor_limit;
+  if (m.description.initial_executor_limit)
+    a.executor_limit = *m.description.initial_executor_limit;
   log(t, Level::Info, "Registered app " + m.description.name + " with ID " + a.id.value);
   MasterApp& added = apps_.emplace(a.id, std::move(a)).first->second;
   app_order_.push_back(added.id);
@@ -132,12 +139,13 @@ void Master::handle(const Turn& t, PeerId from, const RequestExecutors& m) {
   MasterApp* a = find_app(m.app);
   t.out.push_back(Send<ToApp>{from, ExecutorRequestAnswer{m.request, a != nullptr}});
   if (!a) {
-    log(t, Level::Warn, "Unknown application " + m.app.value + " requested " +
-                            std::to_string(m.total) + " total executors.");
+    log(t, Level::Warn,
+        "Unknown application " + m.app.value + " requested " + std::to_string(m.total) +
+            " total executors.");
     return;
   }
-  log(t, Level::Info, "Application " + m.app.value + " requested " + std::to_string(m.total) +
-                          " total executors.");
+  log(t, Level::Info,
+      "Application " + m.app.value + " requested " + std::to_string(m.total) + " total executors.");
   a->executor_limit = std::max(0, m.total);
   schedule(t);
 }
@@ -146,16 +154,17 @@ void Master::handle(const Turn& t, PeerId from, const KillExecutors& m) {
   MasterApp* a = find_app(m.app);
   t.out.push_back(Send<ToApp>{from, ExecutorRequestAnswer{m.request, a != nullptr}});
   if (!a) {
-    log(t, Level::Warn, "Unregistered application " + m.app.value +
-                            " requested to kill executors.");
+    log(t, Level::Warn,
+        "Unregistered application " + m.app.value + " requested to kill executors.");
     return;
   }
   for (const std::string& text : m.executors) {
     std::optional<int32_t> id = executor_number(text);
     auto it = id ? a->executors.find(*id) : a->executors.end();
     if (it == a->executors.end()) {
-      log(t, Level::Warn, "Application " + m.app.value + " asked to kill executor '" + text +
-                              "', which it does not have.");
+      log(t, Level::Warn,
+          "Application " + m.app.value + " asked to kill executor '" + text +
+              "', which it does not have.");
       continue;
     }
     MasterExecutor e = it->second;
@@ -170,8 +179,8 @@ void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   MasterApp* a = find_app(m.app);
   auto it = a ? a->executors.find(m.executor) : std::map<int32_t, MasterExecutor>::iterator();
   if (!a || it == a->executors.end()) {
-    log(t, Level::Warn, "Got status update for unknown executor " + m.app.value + "/" +
-                            std::to_string(m.executor));
+    log(t, Level::Info,
+        "Got status update for unknown executor " + m.app.value + "/" + std::to_string(m.executor));
     return;
   }
   ExecutorState& state = it->second.description.state;
@@ -180,6 +189,7 @@ void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   if (m.state == ExecutorState::Running) {
     if (state != ExecutorState::Launching) return;  // overtaken by a later state
     a->failures = 0;
+    it->second.running_since = t.now;
   }
   state = m.state;
   if (MasterWorker* w = live_worker(it->second.worker))
@@ -189,18 +199,35 @@ void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   if (is_finished(m.state)) executor_ended(t, *a, m.executor, m.exit_status == 0);
 }
 
+/// Executors that start and end at once would otherwise be replaced without end as fast as a
+/// process can start: running is no failure by the ten-failures rule.
+void Master::slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended) {
+  if (ended.running_since == Time{}) return;
+  if (t.now - ended.running_since >= kShortRun) {
+    a.short_runs = 0;
+    return;
+  }
+  if (++a.short_runs <= kFreeShortRuns) return;
+  int32_t doublings = std::min(a.short_runs - kFreeShortRuns - 1, 10);
+  Duration pause = std::min(kFirstPause * (1 << doublings), kLongestPause);
+  a.not_before = t.now + pause;
+  t.out.push_back(After<MasterTimer>{pause, {MasterTimer::Kind::Schedule, 0}});
+}
+
 void Master::executor_ended(const Turn& t, MasterApp& a, int32_t executor, bool normal) {
   log(t, Level::Info, "Removing executor " + a.id.value + "/" + std::to_string(executor));
   if (MasterWorker* w = live_worker(a.executors.at(executor).worker))
     w->remove_executor({a.id, executor});
+  slow_down(t, a, a.executors.at(executor));
   a.remove_executor(executor);
   auto runs = [](const auto& e) { return e.second.description.state == ExecutorState::Running; };
   bool tired = !normal && ++a.failures >= options_.max_executor_retries &&
                options_.max_executor_retries >= 0 &&
                std::none_of(a.executors.begin(), a.executors.end(), runs);
   if (tired) {
-    log(t, Level::Error, "Application " + a.description.name + " with ID " + a.id.value +
-                             " failed " + std::to_string(a.failures) + " times; removing it");
+    log(t, Level::Error,
+        "Application " + a.description.name + " with ID " + a.id.value + " failed " +
+            std::to_string(a.failures) + " times; removing it");
     return remove_app(t, a, AppState::Failed);
   }
   schedule(t);

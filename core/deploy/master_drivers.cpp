@@ -16,8 +16,8 @@ void Master::handle(const Turn& t, PeerId from, const RequestSubmitDriver& m) {
   if (state_ != RecoveryState::Alive) {
     answer.message = not_alive("accept driver submissions");
   } else if (m.description.cores < 0 || m.description.memory_mib < 0) {
-    answer.message = "a driver cannot have " + std::to_string(m.description.cores) +
-                     " cores and " + std::to_string(m.description.memory_mib) + " MiB";
+    answer.message = "a driver cannot have " + std::to_string(m.description.cores) + " cores and " +
+                     std::to_string(m.description.memory_mib) + " MiB";
   } else {
     log(t, Level::Info, "Driver submitted " + m.description.command.main_class);
     answer = {true, create_driver(t, m.description), ""};
@@ -66,9 +66,9 @@ void Master::handle(const Turn& t, PeerId from, const RequestDriverStatus& m) {
   auto completed = std::find_if(completed_drivers_.begin(), completed_drivers_.end(),
                                 [&](const MasterDriver& d) { return d.id == m.id; });
   auto active = drivers_.find(m.id);
-  const MasterDriver* d = active != drivers_.end()                  ? &active->second
+  const MasterDriver* d = active != drivers_.end()                ? &active->second
                           : completed != completed_drivers_.end() ? &*completed
-                                                                    : nullptr;
+                                                                  : nullptr;
   if (state_ != RecoveryState::Alive) {
     answer.exception = not_alive("request driver status");
   } else if (d) {
@@ -84,8 +84,9 @@ void Master::handle(const Turn& t, PeerId from, const RequestDriverStatus& m) {
 
 void Master::handle(const Turn& t, PeerId, const DriverStateChanged& m) {
   if (is_finished(m.state)) return remove_driver(t, m.id, m.state, m.exception);
-  log(t, Level::Warn, "Received unexpected state update for driver " + m.id.value + ": " +
-                          std::string(name_of(m.state)));
+  log(t, Level::Warn,
+      "Received unexpected state update for driver " + m.id.value + ": " +
+          std::string(name_of(m.state)));
 }
 
 void Master::remove_driver(const Turn& t, const DriverId& id, DriverState state,

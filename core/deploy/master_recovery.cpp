@@ -1,5 +1,5 @@
-// A master that comes back: everything it read from the log is UNKNOWN until it answers, or until time
-// is up. Nothing is scheduled meanwhile, and what runs goes on running.
+// A master that comes back: everything it read from the log is UNKNOWN until it answers, or until
+// time is up. Nothing is scheduled meanwhile, and what runs goes on running.
 #include <algorithm>
 
 #include "core/deploy/master.hpp"
@@ -33,9 +33,10 @@ void Master::begin_recovery(const Turn& t, const RecoveredState& s) {
     workers_[id] = std::move(w);
     reach(t, id, p.host + ":" + std::to_string(p.port));
   }
-  log(t, Level::Info, "Recovering " + std::to_string(apps_.size()) + " applications, " +
-                          std::to_string(drivers_.size()) + " drivers and " +
-                          std::to_string(workers_.size()) + " workers");
+  log(t, Level::Info,
+      "Recovering " + std::to_string(apps_.size()) + " applications, " +
+          std::to_string(drivers_.size()) + " drivers and " + std::to_string(workers_.size()) +
+          " workers");
   t.out.push_back(After<MasterTimer>{options_.recovery_timeout,
                                      {MasterTimer::Kind::CompleteRecovery, ++recovery_epoch_}});
   complete_recovery_if_possible(t);
@@ -68,7 +69,8 @@ void Master::handle(const Turn& t, PeerId from, const WorkerSchedulerState& m) {
   MasterWorker* w = live_worker(m.id);
   if (!w) {
     log(t, Level::Warn, "Scheduler state from unknown worker: " + m.id.value);
-    if (workers_.contains(m.id)) t.out.push_back(Send<ToWorker>{from, ReconnectWorker{options_.url}});
+    if (workers_.contains(m.id))
+      t.out.push_back(Send<ToWorker>{from, ReconnectWorker{options_.url}});
     return;
   }
   worker_is_back(t, from, *w, m.executors, m.drivers);

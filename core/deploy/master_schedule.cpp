@@ -60,8 +60,8 @@ void Master::launch_drivers(const Turn& t) {
     if (places[i].worker) {
       launch_driver(t, *in_turn.workers[*places[i].worker], drivers_.at(queue[i]));
     } else if (places[i].hopeless) {
-      log(t, Level::Warn, "Driver " + queue[i].value +
-                              " requires more resource than any of Workers could have.");
+      log(t, Level::Warn,
+          "Driver " + queue[i].value + " requires more resource than any of Workers could have.");
     }
   }
 }
@@ -92,13 +92,15 @@ ExecutorNeed Master::need_of(const MasterApp& a) const {
 void Master::launch_executors(const Turn& t, MasterApp& a) {
   ExecutorNeed need = need_of(a);
   if (need.running >= need.limit) return tell_reason(t, a, "");
+  if (t.now < a.not_before) return;
   int32_t step = need.cores.value_or(1);
   if (need.cores_left < step) {
     bool never = need.running == 0;
-    return tell_reason(t, a, never ? "spark.cores.max " + std::to_string(need.cores_left) +
-                                         " is less than the " + std::to_string(step) +
-                                         " cores of one executor"
-                                   : "");
+    return tell_reason(t, a,
+                       never ? "spark.cores.max " + std::to_string(need.cores_left) +
+                                   " is less than the " + std::to_string(step) +
+                                   " cores of one executor"
+                             : "");
   }
   Offers all = offers();
   Offers usable;
@@ -110,25 +112,30 @@ void Master::launch_executors(const Turn& t, MasterApp& a) {
   for (size_t i = 0; i < cores.size(); ++i) {
     if (cores[i] == 0) continue;
     int32_t each = need.cores.value_or(cores[i]);
-    for (int32_t n = cores[i] / each; n > 0; --n)
-      launch_executor(t, a, *usable.workers[i], each);
+    for (int32_t n = cores[i] / each; n > 0; --n) launch_executor(t, a, *usable.workers[i], each);
   }
   tell_reason(t, a, a.executors.empty() ? lack_of(need, all) : "");
 }
 
 void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32_t cores) {
-  ExecutorDescription e{a.id, a.next_executor, 0, cores,
+  ExecutorDescription e{a.id,
+                        a.next_executor,
+                        0,
+                        cores,
                         std::max<int64_t>(0, a.description.memory_per_executor_mib),
                         ExecutorState::Launching};
-  log(t, Level::Info, "Launching executor " + a.id.value + "/" + std::to_string(e.executor) +
-                          " on worker " + w.id.value);
+  log(t, Level::Info,
+      "Launching executor " + a.id.value + "/" + std::to_string(e.executor) + " on worker " +
+          w.id.value);
   w.add(e);
   a.add(w.id, e);
   a.state = AppState::Running;
-  send(t, w, LaunchExecutor{w.master_url, a.id, e.executor, e.profile, a.description, e.cores,
-                            e.memory_mib});
-  send(t, a, ExecutorAdded{e.executor, w.id, w.host + ":" + std::to_string(w.port), e.cores,
-                           e.memory_mib});
+  send(t, w,
+       LaunchExecutor{w.master_url, a.id, e.executor, e.profile, a.description, e.cores,
+                      e.memory_mib});
+  send(t, a,
+       ExecutorAdded{e.executor, w.id, w.host + ":" + std::to_string(w.port), e.cores,
+                     e.memory_mib});
 }
 
 /// Why no worker can take one executor of `need`, in words.
@@ -152,7 +159,8 @@ std::string Master::lack_of(const ExecutorNeed& need, const Offers& all) const {
 void Master::tell_reason(const Turn& t, MasterApp& a, std::string reason) {
   if (a.reason == reason) return;
   a.reason = std::move(reason);
-  if (!a.reason.empty()) log(t, Level::Warn, "App " + a.id.value + " gets no executor: " + a.reason);
+  if (!a.reason.empty())
+    log(t, Level::Warn, "App " + a.id.value + " gets no executor: " + a.reason);
   send(t, a, SchedulingStatus{a.reason});
 }
 

@@ -13,11 +13,16 @@ namespace tinderbox::core {
 class MasterService::Impl {
  public:
   Impl(net::PollLoop& loop, MasterServiceOptions options, OnExit on_exit)
-      : loop_(loop), options_(std::move(options)), on_exit_(std::move(on_exit)),
-        files_(net::make_real_files()), endpoint_(net::make_socket_endpoint(loop)),
-        board_(*endpoint_), zone_(local_zone(loop.now())) {
+      : loop_(loop),
+        options_(std::move(options)),
+        on_exit_(std::move(on_exit)),
+        files_(net::make_real_files()),
+        endpoint_(net::make_socket_endpoint(loop)),
+        board_(*endpoint_),
+        zone_(local_zone(loop.now())) {
     open_recovery();
-    int port = listen_on(*endpoint_, options_.conf, options_.bind_host, options_.port, "sparkMaster");
+    int port =
+        listen_on(*endpoint_, options_.conf, options_.bind_host, options_.port, "sparkMaster");
     url_ = "spark://" + conf::to_string({options_.host, static_cast<uint16_t>(port)});
     if (options_.web_ui_port) start_pages();
     MasterOptions machine = master_options(options_.conf);
@@ -33,8 +38,7 @@ class MasterService::Impl {
   void start() {
     net::log(net::Level::Info, "Master", "Starting Spark master at " + url_);
     if (pages_) net::log(net::Level::Info, "Master", "Bound MasterWebUI to " + web_ui_url_);
-    if (log_ && !log_->warning().empty())
-      net::log(net::Level::Warn, "Master", log_->warning());
+    if (log_ && !log_->warning().empty()) net::log(net::Level::Warn, "Master", log_->warning());
     shell_->feed(ElectedLeader{log_ ? log_->take_state() : RecoveredState{}});
   }
 
@@ -56,7 +60,8 @@ class MasterService::Impl {
     if (mode == "NONE") return;
     if (mode != "FILESYSTEM")
       throw conf::Error("spark.deploy.recoveryMode is " + mode + "; use NONE or FILESYSTEM");
-    log_ = std::make_unique<RecoveryLog>(*files_, options_.conf.get(conf::kDeployRecoveryDirectory));
+    log_ =
+        std::make_unique<RecoveryLog>(*files_, options_.conf.get(conf::kDeployRecoveryDirectory));
   }
 
   void start_pages() {

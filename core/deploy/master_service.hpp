@@ -1,4 +1,5 @@
-// A running master: the Master machine with its sockets, recovery log and pages, on a loop that is given.
+// A running master: the Master machine with its sockets, recovery log and pages, on a loop that is
+// given.
 #pragma once
 
 #include <functional>
@@ -14,11 +15,11 @@ namespace tinderbox::core {
 
 struct MasterServiceOptions {
   conf::Conf conf;
-  std::string host;          // as others reach it
+  std::string host;  // as others reach it
   std::string bind_host;
-  int port = 0;              // 0: any
+  int port = 0;                    // 0: any
   std::optional<int> web_ui_port;  // none: no pages
-  std::string public_host;   // in URLs for people
+  std::string public_host;         // in URLs for people
 };
 
 /// Thread: the loop's, or before it runs.

@@ -17,10 +17,10 @@
 namespace tinderbox::core {
 
 struct MasterOptions {
-  std::string url;         // spark://host:port, as others reach this master
+  std::string url;  // spark://host:port, as others reach this master
   std::string web_ui_url;
-  Zone zone;               // of the dates in ids
-  bool persist = false;    // emit Persist effects
+  Zone zone;             // of the dates in ids
+  bool persist = false;  // emit Persist effects
   Duration worker_timeout{};
   Duration recovery_timeout{};
   int32_t dead_worker_persistence = 0;
@@ -91,6 +91,7 @@ struct MasterWorker {
 struct MasterExecutor {
   ExecutorDescription description;
   WorkerId worker;
+  Time running_since{};
 };
 
 struct MasterApp {
@@ -103,13 +104,15 @@ struct MasterApp {
   AppState state = AppState::Waiting;
   std::map<int32_t, MasterExecutor> executors;
   int32_t next_executor = 0;
-  int32_t failures = 0;  // of executors, since the last that ran
+  int32_t failures = 0;    // of executors, since the last that ran
+  int32_t short_runs = 0;  // of executors, one after the other
+  Time not_before{};       // of its next executor
   int64_t executor_limit = std::numeric_limits<int32_t>::max();
   int32_t cores_granted = 0;
   std::string reason;  // why it gets no executor, as it was told
 
   void add(const WorkerId& worker, const ExecutorDescription& e) {
-    if (!executors.emplace(e.executor, MasterExecutor{e, worker}).second) return;
+    if (!executors.emplace(e.executor, MasterExecutor{e, worker, {}}).second) return;
     cores_granted += e.cores;
     if (e.executor >= next_executor) next_executor = e.executor + 1;
   }

@@ -29,9 +29,8 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
   }
   if (m.id.value.empty() || m.cores < 0 || m.memory_mib < 0) {
     t.out.push_back(Send<ToWorker>{
-        from, RegisterWorkerFailed{"worker '" + m.id.value + "' offers " +
-                                   std::to_string(m.cores) + " cores and " +
-                                   std::to_string(m.memory_mib) + " MiB"}});
+        from, RegisterWorkerFailed{"worker '" + m.id.value + "' offers " + std::to_string(m.cores) +
+                                   " cores and " + std::to_string(m.memory_mib) + " MiB"}});
     return;
   }
   if (!make_room_at(t, from, m)) return;
@@ -42,9 +41,9 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
   MasterWorker& added = workers_.insert_or_assign(m.id, std::move(w)).first->second;
   attach(t, from, added);
   persist(t, PersistedWorker{m.id, m.host, m.port, m.cores, m.memory_mib, m.web_ui_url});
-  log(t, Level::Info, "Registering worker " + address_of(m.host, m.port) + " with " +
-                          std::to_string(m.cores) + " cores, " + std::to_string(m.memory_mib) +
-                          " MiB RAM");
+  log(t, Level::Info,
+      "Registering worker " + address_of(m.host, m.port) + " with " + std::to_string(m.cores) +
+          " cores, " + std::to_string(m.memory_mib) + " MiB RAM");
   send(t, added, RegisteredWorker{m.master_address_used, options_.web_ui_url, false});
   schedule(t);
 }
@@ -116,8 +115,8 @@ void Master::release_executors(const Turn& t, MasterWorker& w, ExecutorState sta
 }
 
 void Master::remove_worker(const Turn& t, MasterWorker& w, const std::string& why) {
-  log(t, Level::Info, "Removing worker " + w.id.value + " on " + address_of(w.host, w.port) +
-                          ": " + why);
+  log(t, Level::Info,
+      "Removing worker " + w.id.value + " on " + address_of(w.host, w.port) + ": " + why);
   w.state = WorkerState::Dead;
   w.peer = 0;
   forget_peers(w.id);

@@ -20,12 +20,23 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -96,9 +107,8 @@ std::string drivers_table(std::string_view title, const std::vector<DriverRow>& 
            "Main Class"});
   for (const DriverRow& d : drivers)
     t.row({escaped(d.id.value), page_date(d.submitted, zone),
-           d.worker.value.empty() ? "None" : escaped(d.worker.value),
-           std::string(name_of(d.state)), std::to_string(d.cores), mebibytes(d.memory_mib), "",
-           escaped(d.main_class)});
+           d.worker.value.empty() ? "None" : escaped(d.worker.value), std::string(name_of(d.state)),
+           std::to_string(d.cores), mebibytes(d.memory_mib), "", escaped(d.main_class)});
   return t.take();
 }
 

@@ -11,8 +11,11 @@ namespace {
 class Assignment {
  public:
   Assignment(const ExecutorNeed& need, std::span<const WorkerOffer> offers)
-      : need_(need), offers_(offers), step_(need.cores.value_or(1)),
-        cores_(offers.size()), executors_(offers.size()) {
+      : need_(need),
+        offers_(offers),
+        step_(need.cores.value_or(1)),
+        cores_(offers.size()),
+        executors_(offers.size()) {
     int64_t supply = 0;
     for (const WorkerOffer& o : offers) supply += o.cores_free;
     to_assign_ = std::min<int64_t>(need.cores_left, supply);
@@ -62,11 +65,20 @@ std::vector<size_t> usable_workers(const ExecutorNeed& need, std::span<const Wor
                      [&](size_t a, size_t b) { return key(offers[a]) < key(offers[b]); });
   };
   switch (order) {
-    case WorkerOrder::kCoresFreeDesc: sort_by([](auto& o) { return -o.cores_free; }); break;
-    case WorkerOrder::kCoresFreeAsc: sort_by([](auto& o) { return o.cores_free; }); break;
-    case WorkerOrder::kMemoryFreeDesc: sort_by([](auto& o) { return -o.memory_free_mib; }); break;
-    case WorkerOrder::kMemoryFreeAsc: sort_by([](auto& o) { return o.memory_free_mib; }); break;
-    case WorkerOrder::kWorkerId: break;
+    case WorkerOrder::kCoresFreeDesc:
+      sort_by([](auto& o) { return -o.cores_free; });
+      break;
+    case WorkerOrder::kCoresFreeAsc:
+      sort_by([](auto& o) { return o.cores_free; });
+      break;
+    case WorkerOrder::kMemoryFreeDesc:
+      sort_by([](auto& o) { return -o.memory_free_mib; });
+      break;
+    case WorkerOrder::kMemoryFreeAsc:
+      sort_by([](auto& o) { return o.memory_free_mib; });
+      break;
+    case WorkerOrder::kWorkerId:
+      break;
   }
   return usable;
 }

@@ -19,16 +19,21 @@ struct WorkerOffer {
 
 /// What one application still wants of one resource profile.
 struct ExecutorNeed {
-  std::optional<int32_t> cores;  // of an executor; none: one executor takes all that its worker gives
-  int64_t memory_mib = 0;        // of an executor
-  int32_t cores_left = 0;        // that the application may still be given
-  int64_t running = 0;           // executors that it has
-  int64_t limit = 0;             // of executors, those it has included
+  std::optional<int32_t>
+      cores;               // of an executor; none: one executor takes all that its worker gives
+  int64_t memory_mib = 0;  // of an executor
+  int32_t cores_left = 0;  // that the application may still be given
+  int64_t running = 0;     // executors that it has
+  int64_t limit = 0;       // of executors, those it has included
 };
 
 /// Source: Spark 4.3 spark.deploy.workerSelectionPolicy.
 enum class WorkerOrder : uint8_t {
-  kCoresFreeDesc, kCoresFreeAsc, kMemoryFreeDesc, kMemoryFreeAsc, kWorkerId
+  kCoresFreeDesc,
+  kCoresFreeAsc,
+  kMemoryFreeDesc,
+  kMemoryFreeAsc,
+  kWorkerId
 };
 
 /// Positions of the workers that could take one executor, in the order of preference.
@@ -37,9 +42,9 @@ std::vector<size_t> usable_workers(const ExecutorNeed& need, std::span<const Wor
                                    WorkerOrder order);
 
 /// Cores to take from each worker, handed out one executor's worth (or one core) at a time.
-/// Shape: offers[i] and the result[i] are the same worker's; `offers` is in the order of preference.
-/// Errors: none; when supply is short the sum is below what is wanted.
-/// Source: Spark 4.3 Master.scheduleExecutorsOnWorkers.
+/// Shape: offers[i] and the result[i] are the same worker's; `offers` is in the order of
+/// preference. Errors: none; when supply is short the sum is below what is wanted. Source:
+/// Spark 4.3 Master.scheduleExecutorsOnWorkers.
 std::vector<int32_t> assign_cores(const ExecutorNeed& need, std::span<const WorkerOffer> offers,
                                   bool spread_out);
 

@@ -1,9 +1,9 @@
 // The master's recovery log: what it must know again after a restart, appended record by record.
 //
-// A log is kLogMagic, then records of a header (length of the body u32, its xxh3 u64, little endian)
-// and a body (one net PersistedRecord as msgpack). A crash can tear the last record, so reading stops
-// at the first one that is short or does not match its checksum: what is before it counts. A record
-// that is added twice or forgotten twice changes nothing.
+// A log is kLogMagic, then records of a header (length of the body u32, its xxh3 u64, little
+// endian) and a body (one net PersistedRecord as msgpack). A crash can tear the last record, so
+// reading stops at the first one that is short or does not match its checksum: what is before it
+// counts. A record that is added twice or forgotten twice changes nothing.
 #pragma once
 
 #include <map>
@@ -29,9 +29,9 @@ struct RecoveredState {
 };
 struct Replay {
   RecoveredState state;
-  size_t records = 0;      // that counted
-  size_t good_bytes = 0;   // of the log, from its start
-  std::string warning;     // why the rest did not count; empty: all of it did
+  size_t records = 0;     // that counted
+  size_t good_bytes = 0;  // of the log, from its start
+  std::string warning;    // why the rest did not count; empty: all of it did
 };
 Replay replay(std::string_view log);
 

@@ -28,8 +28,9 @@ void write_whole(net::Files& files, const std::string& path, std::string_view by
 
 RecoveryLog::RecoveryLog(net::Files& files, const std::string& directory) {
   if (directory.empty())
-    throw conf::Error("spark.deploy.recoveryMode is FILESYSTEM, but spark.deploy.recoveryDirectory is "
-                      "not set; name a directory that outlives the master");
+    throw conf::Error(
+        "spark.deploy.recoveryMode is FILESYSTEM, but spark.deploy.recoveryDirectory is "
+        "not set; name a directory that outlives the master");
   need(files.make_directories(directory));
   const std::string path = directory + "/master.log";
   Bytes before = read_all(files, path);

@@ -21,12 +21,13 @@ uint64_t run_seed(Time now) {
 
 void check_port(int port, const std::string& what) {
   if (port == 0 || (port >= 1024 && port <= 65535)) return;
-  throw conf::Error(what + " is " + std::to_string(port) +
-                    "; a port should be between 1024 and 65535 (inclusive), or 0 for a random free port");
+  throw conf::Error(
+      what + " is " + std::to_string(port) +
+      "; a port should be between 1024 and 65535 (inclusive), or 0 for a random free port");
 }
 
-int listen_on(net::SocketEndpoint& endpoint, const conf::Conf& conf, const std::string& host, int port,
-              const std::string& service) {
+int listen_on(net::SocketEndpoint& endpoint, const conf::Conf& conf, const std::string& host,
+              int port, const std::string& service) {
   check_port(port, "The port of service '" + service + "'");
   Result<std::vector<std::string>> addresses = net::resolve(host);
   if (!addresses) throw conf::Error("Service '" + service + "': " + addresses.error().message);

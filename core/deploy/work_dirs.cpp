@@ -31,8 +31,10 @@ WorkDirsCleaned clean_work_dirs(net::Files& files, const CleanWorkDirs& e, Time 
     std::string path = e.work_dir + "/" + entry.name;
     if (newest(files, path, entry.stat.modified) >= oldest) continue;
     Result<bool> removed = files.remove_tree(path);
-    if (removed) result.removed.push_back(path);
-    else result.error = removed.error().message;
+    if (removed)
+      result.removed.push_back(path);
+    else
+      result.error = removed.error().message;
   }
   return result;
 }

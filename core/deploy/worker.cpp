@@ -9,8 +9,8 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Between two tries: the first few close together, then less often. Each worker has its own pace, so
-/// that the workers of a cluster don't come all at once. Source: Spark 4.3 Worker.
+/// Between two tries: the first few close together, then less often. Each worker has its own pace,
+/// so that the workers of a cluster don't come all at once. Source: Spark 4.3 Worker.
 constexpr double kInitialSeconds = 10, kProlongedSeconds = 60;
 
 /// What an endpoint connects to: a master's URL without its scheme.
@@ -40,8 +40,7 @@ WorkerOptions worker_options(const conf::Conf& c) {
   return o;
 }
 
-Worker::Worker(WorkerOptions options, uint64_t seed)
-    : options_(std::move(options)), random_(seed) {
+Worker::Worker(WorkerOptions options, uint64_t seed) : options_(std::move(options)), random_(seed) {
   fuzz_ = 0.5 + static_cast<double>(random_() >> 11) * 0x1p-53;
 }
 
@@ -58,9 +57,10 @@ void Worker::handle(const Turn& t, const StartWorker&) {
   std::variant<std::string, int64_t> values[] = {compact_date(t.now, options_.zone), options_.host,
                                                  int64_t{options_.port}};
   id_.value = fill_pattern(options_.id_pattern, values);
-  log(t, Level::Info, "Starting worker " + options_.host + ":" + std::to_string(options_.port) +
-                          " with " + std::to_string(options_.cores) + " cores, " +
-                          std::to_string(options_.memory_mib) + " MiB RAM");
+  log(t, Level::Info,
+      "Starting worker " + options_.host + ":" + std::to_string(options_.port) + " with " +
+          std::to_string(options_.cores) + " cores, " + std::to_string(options_.memory_mib) +
+          " MiB RAM");
   register_with_master(t);
 }
 
@@ -85,7 +85,8 @@ void Worker::register_again(const Turn& t, uint64_t epoch) {
     log(t, Level::Error, "All masters are unresponsive! Giving up.");
     return drain(t, 1, "All masters are unresponsive! Giving up.");
   }
-  log(t, Level::Info, "Retrying connection to master (attempt # " + std::to_string(attempts_) + ")");
+  log(t, Level::Info,
+      "Retrying connection to master (attempt # " + std::to_string(attempts_) + ")");
   try_masters(t, master_url_.empty() ? options_.masters : std::vector{master_url_});
   double pace = attempts_ < options_.initial_retries ? kInitialSeconds : kProlongedSeconds;
   t.out.push_back(After<WorkerTimer>{seconds(std::llround(pace * fuzz_)),
@@ -118,15 +119,22 @@ void Worker::handle(const Turn& t, const Connected& e) {
   Ticket ticket = std::move(it->second);
   tickets_.erase(it);
   if (ticket.adopt) {
-    if (e.peer) adopt(t, e.peer);
-    else register_with_master(t);
+    if (e.peer)
+      adopt(t, e.peer);
+    else
+      register_with_master(t);
     return;
   }
   if (!e.peer) return;
   tried_[e.peer] = ticket.url;
-  t.out.push_back(Send<ToMaster>{
-      e.peer, RegisterWorker{{}, id_, options_.host, options_.port, options_.cores,
-                             options_.memory_mib, options_.web_ui_url, ticket.url}});
+  t.out.push_back(Send<ToMaster>{e.peer, RegisterWorker{{},
+                                                        id_,
+                                                        options_.host,
+                                                        options_.port,
+                                                        options_.cores,
+                                                        options_.memory_mib,
+                                                        options_.web_ui_url,
+                                                        ticket.url}});
 }
 
 void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
@@ -138,10 +146,12 @@ void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
   std::string url = configured ? tried->second : m.master_address;
   master_web_ui_url_ = m.master_web_ui_url;
   connected_to(t, from, url);
-  t.out.push_back(Send<ToMaster>{from, WorkerLatestState{id_, running_executors(), running_drivers()}});
+  t.out.push_back(
+      Send<ToMaster>{from, WorkerLatestState{id_, running_executors(), running_drivers()}});
 }
 
-/// The master on this connection is the one from now on; it hears first what no master has heard yet.
+/// The master on this connection is the one from now on; it hears first what no master has heard
+/// yet.
 void Worker::connected_to(const Turn& t, PeerId master, const std::string& url) {
   if (master_ && master_ != master) t.out.push_back(Disconnect{master_});
   drop_attempts(t, master);
@@ -170,15 +180,16 @@ void Worker::handle(const Turn&, PeerId, const MasterInStandby&) {}
 
 void Worker::handle(const Turn& t, PeerId from, const ReconnectWorker& m) {
   if (from != master_) return;
-  log(t, Level::Info, "Master with url " + m.master_address + " requested this worker to reconnect.");
+  log(t, Level::Info,
+      "Master with url " + m.master_address + " requested this worker to reconnect.");
   register_with_master(t);
 }
 
 void Worker::handle(const Turn& t, const PeerLost& e) {
   tried_.erase(e.peer);
   if (e.peer != master_) return;
-  log(t, Level::Warn, "Connection to master " + master_url_ +
-                          " is lost! Waiting for master to reconnect...");
+  log(t, Level::Warn,
+      "Connection to master " + master_url_ + " is lost! Waiting for master to reconnect...");
   master_ = 0;
   ++heartbeat_epoch_;
   register_with_master(t);
@@ -230,13 +241,20 @@ void Worker::handle(const Turn& t, const WorkDirsCleaned& e) {
 
 void Worker::handle(const Turn& t, const WorkerTimer& e) {
   switch (e.kind) {
-    case WorkerTimer::Kind::Register: return register_again(t, e.id);
-    case WorkerTimer::Kind::Heartbeat: return heartbeat(t, e.id);
-    case WorkerTimer::Kind::Clean: return clean(t);
-    case WorkerTimer::Kind::KillHard: return kill_hard(t, e.id);
-    case WorkerTimer::Kind::GiveUp: return give_up(t, e.id);
-    case WorkerTimer::Kind::Report: return report_due(t, e.id);
-    case WorkerTimer::Kind::Relaunch: return relaunch(t, e.id);
+    case WorkerTimer::Kind::Register:
+      return register_again(t, e.id);
+    case WorkerTimer::Kind::Heartbeat:
+      return heartbeat(t, e.id);
+    case WorkerTimer::Kind::Clean:
+      return clean(t);
+    case WorkerTimer::Kind::KillHard:
+      return kill_hard(t, e.id);
+    case WorkerTimer::Kind::GiveUp:
+      return give_up(t, e.id);
+    case WorkerTimer::Kind::Report:
+      return report_due(t, e.id);
+    case WorkerTimer::Kind::Relaunch:
+      return relaunch(t, e.id);
   }
 }
 

@@ -1,10 +1,10 @@
 // The standalone worker: offers a machine's cores and memory to a master, starts, watches and ends
 // executors and drivers. A pure machine.
 //
-// Connections. The worker opens its own connection to the master and registers on it; the connection
-// is gone when the master is. It listens too: a master that recovered connects there to say
-// MasterChanged, and the worker answers it on a connection of its own. LaunchExecutor and KillExecutor
-// count only when they come from the master that the worker is registered with.
+// Connections. The worker opens its own connection to the master and registers on it; the
+// connection is gone when the master is. It listens too: a master that recovered connects there to
+// say MasterChanged, and the worker answers it on a connection of its own. LaunchExecutor and
+// KillExecutor count only when they come from the master that the worker is registered with.
 //
 // Source: Spark 4.3 org.apache.spark.deploy.worker.{Worker, ExecutorRunner, DriverRunner}.
 #pragma once
@@ -28,8 +28,8 @@ namespace tinderbox::core {
 
 struct WorkerOptions {
   std::string host;
-  int32_t port = 0;                  // where it listens
-  std::string web_ui_url;            // http://host:port
+  int32_t port = 0;        // where it listens
+  std::string web_ui_url;  // http://host:port
   int32_t cores = 0;
   int64_t memory_mib = 0;
   std::vector<std::string> masters;  // spark://host:port each
@@ -53,7 +53,15 @@ WorkerOptions worker_options(const conf::Conf& conf);
 
 /// `id` is what it was set for: an epoch, a ticket or a request.
 struct WorkerTimer {
-  enum class Kind : uint8_t { Register, Heartbeat, Clean, KillHard, GiveUp, Report, Relaunch } kind{};
+  enum class Kind : uint8_t {
+    Register,
+    Heartbeat,
+    Clean,
+    KillHard,
+    GiveUp,
+    Report,
+    Relaunch
+  } kind{};
   uint64_t id = 0;
   bool operator==(const WorkerTimer&) const = default;
 };
@@ -99,8 +107,8 @@ class Worker {
  public:
   using Event = std::variant<Received<ToWorker>, PeerLost, Connected, ProcessStarted, ProcessExited,
                              WorkerTimer, StartWorker, StopWorker, WorkDirsCleaned>;
-  using Effect = std::variant<Send<ToMaster>, Connect, Disconnect, After<WorkerTimer>, Spawn, Signal,
-                              MakeDirectories, RemoveDirectories, CleanWorkDirs, Log, Exit>;
+  using Effect = std::variant<Send<ToMaster>, Connect, Disconnect, After<WorkerTimer>, Spawn,
+                              Signal, MakeDirectories, RemoveDirectories, CleanWorkDirs, Log, Exit>;
   using Effects = std::vector<Effect>;
 
   /// `seed` is of the generator that spreads registration in time and names local directories.
@@ -221,8 +229,8 @@ class Worker {
   int32_t attempts_ = 0;
   uint64_t registration_epoch_ = 0, heartbeat_epoch_ = 0;
   uint64_t next_ticket_ = 1, next_request_ = 1;
-  std::map<uint64_t, Ticket> tickets_;              // Connects that are not answered
-  std::map<PeerId, std::string> tried_;             // connections that RegisterWorker went out on
+  std::map<uint64_t, Ticket> tickets_;   // Connects that are not answered
+  std::map<PeerId, std::string> tried_;  // connections that RegisterWorker went out on
 
   std::map<ExecutorKey, Executor> executors_;
   std::deque<WorkerExecutorRow> finished_executors_;

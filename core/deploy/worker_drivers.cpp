@@ -6,7 +6,8 @@
 namespace tinderbox::core {
 namespace {
 
-/// A run this long counts as a good one: the next wait is a short one again. Source: Spark DriverRunner.
+/// A run this long counts as a good one: the next wait is a short one again. Source: Spark
+/// DriverRunner.
 constexpr Duration kGoodRun = std::chrono::seconds(5);
 constexpr int64_t kLongestWait = int64_t{1} << 30;  // seconds
 
@@ -22,8 +23,7 @@ void Worker::handle(const Turn& t, PeerId from, const LaunchDriver& m) {
   cores_used_ += m.description.cores;
   memory_used_mib_ += m.description.memory_mib;
   if (!is_directory_name(m.id.value))
-    return end_driver(t, m.id, DriverState::Error,
-                      "'" + m.id.value + "' cannot name a directory");
+    return end_driver(t, m.id, DriverState::Error, "'" + m.id.value + "' cannot name a directory");
   run_driver(t, d);
 }
 
@@ -47,8 +47,7 @@ void Worker::run_driver(const Turn& t, Driver& d) {
     s.arguments.push_back(a == "{{WORKER_URL}}" ? worker_url() : a == "{{USER_JAR}}" ? c.elf : a);
   s.environment = c.environment;
   if (!options_.web_ui_url.empty()) {
-    std::string log_url =
-        options_.web_ui_url + "/logPage/?driverId=" + d.id.value + "&logType=";
+    std::string log_url = options_.web_ui_url + "/logPage/?driverId=" + d.id.value + "&logType=";
     s.environment["SPARK_DRIVER_LOG_URL_STDOUT"] = log_url + "stdout";
     s.environment["SPARK_DRIVER_LOG_URL_STDERR"] = log_url + "stderr";
   }
@@ -73,8 +72,9 @@ void Worker::driver_exited(const Turn& t, Driver& d, std::optional<int32_t> stat
     return end_driver(t, d.id, DriverState::Failed,
                       status ? "Command exited with code " + std::to_string(*status) : "");
   if (t.now - d.started > kGoodRun) d.wait_seconds = 1;
-  log(t, Level::Info, "Command exited with status " + std::to_string(status.value_or(-1)) +
-                          ", re-launching after " + std::to_string(d.wait_seconds) + " s.");
+  log(t, Level::Info,
+      "Command exited with status " + std::to_string(status.value_or(-1)) +
+          ", re-launching after " + std::to_string(d.wait_seconds) + " s.");
   d.waiting = true;
   t.out.push_back(After<WorkerTimer>{std::chrono::seconds(d.wait_seconds),
                                      {WorkerTimer::Kind::Relaunch, d.ticket}});
@@ -113,8 +113,9 @@ void Worker::end_driver(const Turn& t, const DriverId& ended, DriverState state,
   d.exception = exception;
   cores_used_ -= d.description.cores;
   memory_used_mib_ -= d.description.memory_mib;
-  log(t, Level::Info, "Driver " + d.id.value + " ended: " + std::string(name_of(state)) +
-                          (exception.empty() ? "" : " (" + exception + ")"));
+  log(t, Level::Info,
+      "Driver " + d.id.value + " ended: " + std::string(name_of(state)) +
+          (exception.empty() ? "" : " (" + exception + ")"));
   finished_drivers_.push_back(row_of(d));
   trim(finished_drivers_, options_.retained_drivers);
   DriverStateChanged change{d.id, state, std::move(exception)};
@@ -126,10 +127,14 @@ void Worker::end_driver(const Turn& t, const DriverId& ended, DriverState state,
 }
 
 DriverRow Worker::row_of(const Driver& d) const {
-  return {d.id,       d.submitted,
-          d.state,    d.description.cores,
-          d.description.memory_mib, id_,
-          d.description.command.main_class, d.exception};
+  return {d.id,
+          d.submitted,
+          d.state,
+          d.description.cores,
+          d.description.memory_mib,
+          id_,
+          d.description.command.main_class,
+          d.exception};
 }
 
 std::vector<DriverId> Worker::running_drivers() const {

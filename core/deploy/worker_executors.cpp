@@ -8,7 +8,8 @@
 namespace tinderbox::core {
 namespace {
 
-/// To end by itself after SIGTERM, and again to vanish after SIGKILL. Source: Spark 4.3 ExecutorRunner.
+/// To end by itself after SIGTERM, and again to vanish after SIGKILL. Source: Spark 4.3
+/// ExecutorRunner.
 constexpr Duration kTerminatePatience = std::chrono::seconds(10);
 constexpr int kSigTerm = 15, kSigKill = 9;
 
@@ -95,8 +96,8 @@ const std::vector<std::string>& Worker::app_dirs(const Turn& t, const AppId& app
     uint64_t a = random_(), b = random_();
     std::snprintf(name.data(), name.size(), "%08x-%04x-4%03x-%04x-%012" PRIx64,
                   static_cast<unsigned>(a >> 32), static_cast<unsigned>(a >> 16) & 0xffff,
-                  static_cast<unsigned>(a) & 0xfff, (static_cast<unsigned>(b >> 48) & 0x3fff) | 0x8000,
-                  b & 0xffffffffffff);
+                  static_cast<unsigned>(a) & 0xfff,
+                  (static_cast<unsigned>(b >> 48) & 0x3fff) | 0x8000, b & 0xffffffffffff);
     dirs.push_back(root + "/executor-" + name.data());
   }
   if (!dirs.empty()) t.out.push_back(MakeDirectories{dirs});
@@ -107,7 +108,8 @@ void Worker::handle(const Turn& t, PeerId from, const KillExecutor& m) {
   auto it = executors_.find({m.app, m.executor});
   std::string name = m.app.value + "/" + std::to_string(m.executor);
   if (from != master_) {
-    log(t, Level::Warn, "Invalid master (" + m.master_address + ") attempted to kill executor " + name);
+    log(t, Level::Warn,
+        "Invalid master (" + m.master_address + ") attempted to kill executor " + name);
   } else if (it == executors_.end()) {
     log(t, Level::Info, "Asked to kill unknown executor " + name);
   } else {
@@ -143,9 +145,9 @@ void Worker::executor_ended(const Turn& t, const ExecutorKey& key, ExecutorState
   e.state = state;
   cores_used_ -= e.launch.cores;
   memory_used_mib_ -= e.launch.memory_mib;
-  log(t, Level::Info, "Executor " + key.first.value + "/" + std::to_string(key.second) +
-                          " finished with state " + std::string(name_of(state)) +
-                          (message.empty() ? "" : " message " + message));
+  log(t, Level::Info,
+      "Executor " + key.first.value + "/" + std::to_string(key.second) + " finished with state " +
+          std::string(name_of(state)) + (message.empty() ? "" : " message " + message));
   finished_executors_.push_back(row_of(e));
   trim(finished_executors_, options_.retained_executors);
   report(t, {0, key.first, key.second, state, std::move(message), status});
@@ -155,16 +157,23 @@ void Worker::executor_ended(const Turn& t, const ExecutorKey& key, ExecutorState
 
 WorkerExecutorRow Worker::row_of(const Executor& e) {
   const ApplicationDescription& d = e.launch.description;
-  return {e.launch.executor, e.launch.app, e.launch.cores, e.launch.memory_mib,
-          e.state,           d.name,       d.user,         d.max_cores,
-          d.memory_per_executor_mib, d.command};
+  return {e.launch.executor,
+          e.launch.app,
+          e.launch.cores,
+          e.launch.memory_mib,
+          e.state,
+          d.name,
+          d.user,
+          d.max_cores,
+          d.memory_per_executor_mib,
+          d.command};
 }
 
 std::vector<ExecutorDescription> Worker::running_executors() const {
   std::vector<ExecutorDescription> running;
   for (const auto& [key, e] : executors_)
-    running.push_back({key.first, key.second, e.launch.profile, e.launch.cores,
-                       e.launch.memory_mib, e.state});
+    running.push_back(
+        {key.first, key.second, e.launch.profile, e.launch.cores, e.launch.memory_mib, e.state});
   return running;
 }
 
@@ -205,8 +214,9 @@ void Worker::report_due(const Turn& t, uint64_t request) {
   auto it = reports_.find(request);
   if (it == reports_.end() || stopping_) return;
   if (++it->second.tries <= options_.state_sync_attempts) return send_report(t, request);
-  log(t, Level::Error, "Failed to send the state of an executor " +
-                           std::to_string(options_.state_sync_attempts) + " times, giving up");
+  log(t, Level::Error,
+      "Failed to send the state of an executor " + std::to_string(options_.state_sync_attempts) +
+          " times, giving up");
   drain(t, 1, "the master did not accept the state of an executor");
 }
 
@@ -256,7 +266,8 @@ void Worker::give_up(const Turn& t, uint64_t ticket) {
   log(t, Level::Warn, "Failed to terminate a process. This process will likely be orphaned.");
   ProcessOwner owner = it->second;
   if (auto* key = std::get_if<ExecutorKey>(&owner))
-    executor_ended(t, *key, ExecutorState::Killed, "Executor did not end when killed", std::nullopt);
+    executor_ended(t, *key, ExecutorState::Killed, "Executor did not end when killed",
+                   std::nullopt);
   else
     driver_exited(t, drivers_.at(std::get<DriverId>(owner)), std::nullopt);
 }

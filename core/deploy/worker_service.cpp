@@ -42,15 +42,21 @@ conf::Pairs pairs_of(const std::map<std::string, std::string>& properties) {
 class WorkerService::Impl {
  public:
   Impl(net::PollLoop& loop, WorkerServiceOptions options, OnExit on_exit)
-      : loop_(loop), options_(std::move(options)), on_exit_(std::move(on_exit)),
-        files_(net::make_real_files()), endpoint_(net::make_socket_endpoint(loop)),
-        board_(*endpoint_), zone_(local_zone(loop.now())),
+      : loop_(loop),
+        options_(std::move(options)),
+        on_exit_(std::move(on_exit)),
+        files_(net::make_real_files()),
+        endpoint_(net::make_socket_endpoint(loop)),
+        board_(*endpoint_),
+        zone_(local_zone(loop.now())),
         processes_(loop, process_handler(), {}, peer_file(options_.conf)) {
     Result<bool> made = files_->make_directories(options_.work_dir);
     if (!made) throw conf::Error("Failed to create work directory: " + made.error().message);
-    int port = listen_on(*endpoint_, options_.conf, options_.bind_host, options_.port, "sparkWorker");
+    int port =
+        listen_on(*endpoint_, options_.conf, options_.bind_host, options_.port, "sparkWorker");
     if (options_.web_ui_port) start_pages();
-    machine_ = std::make_unique<Worker>(machine_options(port), run_seed(loop.now()) + static_cast<uint64_t>(port));
+    machine_ = std::make_unique<Worker>(machine_options(port),
+                                        run_seed(loop.now()) + static_cast<uint64_t>(port));
     shell_ = std::make_unique<Shell<Worker, Impl>>(loop_, board_, *machine_, *this, "Worker");
     shell_->listen<ToWorker>();
     shell_->listen_losses();
@@ -106,8 +112,10 @@ class WorkerService::Impl {
  private:
   net::Processes::Handler process_handler() {
     return {[this](uint64_t ticket, Result<int64_t> pid) {
-              if (pid) shell_->feed(ProcessStarted{ticket, *pid, ""});
-              else shell_->feed(ProcessStarted{ticket, 0, pid.error().message});
+              if (pid)
+                shell_->feed(ProcessStarted{ticket, *pid, ""});
+              else
+                shell_->feed(ProcessStarted{ticket, 0, pid.error().message});
             },
             [this](uint64_t ticket, int32_t status) {
               shell_->feed(ProcessExited{ticket, status});

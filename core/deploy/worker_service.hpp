@@ -1,5 +1,5 @@
-// A running worker: the Worker machine with its sockets, child processes, directories and pages, on a
-// loop that is given.
+// A running worker: the Worker machine with its sockets, child processes, directories and pages, on
+// a loop that is given.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@ struct WorkerServiceOptions {
   std::vector<std::string> masters;  // spark://host:port each
   std::string host;                  // as others reach it
   std::string bind_host;
-  int port = 0;                      // 0: any
-  std::optional<int> web_ui_port;    // none: no pages
-  std::string public_host;           // in URLs for people
+  int port = 0;                    // 0: any
+  std::optional<int> web_ui_port;  // none: no pages
+  std::string public_host;         // in URLs for people
   int32_t cores = 0;
   int64_t memory_mib = 0;
-  std::string work_dir;              // absolute
+  std::string work_dir;  // absolute
 };
 
 /// Thread: the loop's, or before it runs. The loop's thread must live as long as the children.

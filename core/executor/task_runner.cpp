@@ -281,8 +281,7 @@ void TaskRunner::stop() {
     if (thread.joinable()) thread.join();
 }
 
-// ---- a task thread
-// -------------------------------------------------------------------------------
+// ---- a task thread --------------------------------------------------------------------
 
 void TaskRunner::work(Slot& slot) {
   CpuMeter cpu;

@@ -1,14 +1,11 @@
 // What task bodies of this process reach.
 #include "core/executor/task_services.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "core/machine.hpp"
-#include "core/plan/bytes.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "core/storage/block_id.hpp"
 
@@ -16,8 +13,6 @@ namespace tinderbox::core {
 namespace {
 
 constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
-
-uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 /// The mark of the task that runs on this thread; outside tasks one that is never set.
 const std::atomic<bool>& kill_mark() {
@@ -53,43 +48,6 @@ class StoredMapOutput : public MapOutputWriter {
 
 }  // namespace
 
-/// What an executor must know to put a broadcast variable together; block `broadcast_I` of the
-/// driver.
-struct ExecutorServices::BroadcastHeader {
-  uint64_t size = 0;
-  uint64_t piece_size = 1;
-  std::vector<uint64_t> checksums;  // one a piece
-
-  std::pair<size_t, size_t> span(size_t piece) const {
-    const size_t start = piece * piece_size;
-    return {start, std::min<size_t>(piece_size, size - start)};
-  }
-  Bytes encode() const {
-    Bytes bytes;
-    Encoder out(bytes);
-    out.varint(size);
-    out.varint(piece_size);
-    for (const uint64_t sum : checksums) out.scalar(sum);
-    return bytes;
-  }
-  static Result<BroadcastHeader> decode(std::string_view bytes) {
-    try {
-      Decoder in(bytes);
-      BroadcastHeader header;
-      header.size = in.varint();
-      header.piece_size = in.varint();
-      const size_t pieces = in.remaining() / sizeof(uint64_t);
-      if (header.piece_size == 0 || header.size > pieces * header.piece_size ||
-          (pieces > 0 && header.size <= (pieces - 1) * header.piece_size))
-        return Error{"its header does not fit its pieces"};
-      for (size_t i = 0; i < pieces; ++i) header.checksums.push_back(in.scalar<uint64_t>());
-      return header;
-    } catch (const DecodeError& e) {
-      return Error{std::string("its header is damaged: ") + e.what()};
-    }
-  }
-};
-
 ExecutorServices::ExecutorServices(ExecutorServicesOptions options, BlockManager& blocks,
                                    BlockTransfer& transfer, DriverLink& driver)
     : options_(std::move(options)),
@@ -106,8 +64,7 @@ ExecutorServices::~ExecutorServices() {
   alarm_->services = nullptr;
 }
 
-// ---- questions to the driver
-// ---------------------------------------------------------------------
+// ---- questions to the driver ----------------------------------------------------------
 
 ExecutorServices::AskPtr ExecutorServices::begin_ask() {
   const uint64_t id = next_ask_++;
@@ -207,8 +164,7 @@ bool ExecutorServices::on_driver_message(const ToExecutor& message) {
   return mine;
 }
 
-// ---- map outputs
-// ---------------------------------------------------------------------------------
+// ---- map outputs ----------------------------------------------------------------------
 
 /// Whoever waits for a dropped answer asks again.
 void ExecutorServices::clear_outputs(int64_t epoch) {
@@ -262,8 +218,7 @@ std::unique_ptr<MapOutputWriter> ExecutorServices::map_output(ShuffleId shuffle,
                                            options_.self, map_id);
 }
 
-// ---- blocks
-// --------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------
 
 std::unique_ptr<BlockStream> ExecutorServices::fetch(std::vector<BlockWant> wants,
                                                      const std::atomic<bool>& killed) {
@@ -310,7 +265,8 @@ std::vector<BlockManagerId> ExecutorServices::in_trying_order(std::vector<BlockM
 
 std::optional<Payload> ExecutorServices::get_block(const std::string& block) {
   if (std::optional<Payload> own = blocks_.get(block)) return own;
-  if (options_.driver.executor.value.empty()) return std::nullopt;
+  const ExecutorId& driver = options_.driver.executor;
+  if (driver.value.empty() || driver == options_.self.executor) return std::nullopt;
   Result<Locations> locations = ask_locations({block});
   if (!locations) return std::nullopt;
   for (const BlockManagerId& from : in_trying_order(std::move((*locations)[0]), false))
@@ -325,8 +281,7 @@ bool ExecutorServices::put_block(const std::string& block, const StorageLevel& l
   return blocks_.put(block, level, std::move(bytes), tell_driver);
 }
 
-// ---- broadcast
-// -----------------------------------------------------------------------------------
+// ---- broadcast ------------------------------------------------------------------------
 
 Result<bool> ExecutorServices::create_broadcast(BroadcastId id, Payload value) {
   {
@@ -340,7 +295,7 @@ Result<bool> ExecutorServices::create_broadcast(BroadcastId id, Payload value) {
   for (size_t start = 0; start < owner->size(); start += header.piece_size) {
     const std::string_view piece = owner->view().substr(start, header.piece_size);
     const auto number = static_cast<int32_t>(header.checksums.size());
-    header.checksums.push_back(checksum(piece));
+    header.checksums.push_back(BroadcastHeader::checksum(piece));
     const std::string block = broadcast_piece_block(id, number);
     if (blocks_.put(block, kMemoryAndDisk, Payload(owner, piece), true)) continue;
     remove_broadcast(id);
@@ -385,7 +340,7 @@ Result<Payload> ExecutorServices::broadcast(BroadcastId id) {
   return value;
 }
 
-Result<ExecutorServices::BroadcastHeader> ExecutorServices::broadcast_header(BroadcastId id) {
+Result<BroadcastHeader> ExecutorServices::broadcast_header(BroadcastId id) {
   const std::string name = broadcast_block(id);
   Result<Payload> bytes = blocks_.read(name);
   if (!bytes && !options_.driver.executor.value.empty()) {
@@ -452,8 +407,9 @@ Result<bool> ExecutorServices::fetch_pieces(BroadcastId id, const BroadcastHeade
       const auto piece = static_cast<size_t>(missing[i]);
       const auto [start, length] = header.span(piece);
       std::string why = fetched->bytes ? "" : fetched->bytes.error().message;
-      if (fetched->bytes && (fetched->bytes->size() != length ||
-                             checksum(fetched->bytes->view()) != header.checksums[piece]))
+      if (fetched->bytes &&
+          (fetched->bytes->size() != length ||
+           BroadcastHeader::checksum(fetched->bytes->view()) != header.checksums[piece]))
         why = "corrupt remote block " + names[i] + " of " + broadcast_block(id);
       if (why.empty()) {
         std::memcpy(value.get() + start, fetched->bytes->view().data(), length);
@@ -470,8 +426,7 @@ Result<bool> ExecutorServices::fetch_pieces(BroadcastId id, const BroadcastHeade
   return true;
 }
 
-// ---- the rest
-// ------------------------------------------------------------------------------------
+// ---- the rest -------------------------------------------------------------------------
 
 bool ExecutorServices::may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
                                   int32_t attempt) {

@@ -12,6 +12,7 @@
 #include "core/plan/task.hpp"
 #include "core/storage/block_manager.hpp"
 #include "core/storage/block_transfer.hpp"
+#include "core/storage/broadcast_header.hpp"
 #include "net/files.hpp"
 #include "net/messages.hpp"
 #include "net/mutex.hpp"
@@ -98,7 +99,6 @@ class ExecutorServices : public TaskServices {
     net::Mutex mutex;
     ExecutorServices* services GUARDED_BY(mutex) = nullptr;
   };
-  struct BroadcastHeader;
 
   AskPtr begin_ask() REQUIRES(mutex_);
   void end_ask(Ask& ask) REQUIRES(mutex_);

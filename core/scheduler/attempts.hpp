@@ -1,4 +1,5 @@
-// Task attempts that have not ended, by task id. Ids are dense and grow; pages whose attempts all ended go.
+// Task attempts that have not ended, by task id. Ids are dense and grow; pages whose attempts all
+// ended go.
 #pragma once
 
 #include <array>
@@ -16,10 +17,10 @@ struct Attempt {
   int32_t number = 0;
   int32_t executor = -1;
   Locality locality = Locality::Any;
-  bool running : 1 = false;         // the executor said so
-  bool ahead : 1 = false;           // beyond the executor's slots
-  bool revoking : 1 = false;        // asked back, not answered yet
-  bool announced : 1 = false;       // TaskStarted was published
+  bool running : 1 = false;    // the executor said so
+  bool ahead : 1 = false;      // beyond the executor's slots
+  bool revoking : 1 = false;   // asked back, not answered yet
+  bool announced : 1 = false;  // TaskStarted was published
   bool fetching_result : 1 = false;
   Time launched{};
 };

@@ -64,8 +64,10 @@ NodePtr Checkpoints::rewire(const NodePtr& root) const {
     for (const Dependency& d : node->dependencies) {
       const NodePtr& parent = parent_of(d);
       const auto it = done.find(parent.get());
-      if (it == done.end()) stack.push_back(parent);
-      else changed |= it->second != parent;
+      if (it == done.end())
+        stack.push_back(parent);
+      else
+        changed |= it->second != parent;
     }
     if (stack.size() > before) continue;
     stack.pop_back();

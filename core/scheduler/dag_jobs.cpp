@@ -64,8 +64,8 @@ void DagScheduler::start_job(JobRequest& request, JobId id, Turn& turn) {
   job.finished.resize(job.partitions.size());
   job.action = request.action;
   job.action_captured = std::move(request.action_captured);
-  job.properties = std::make_shared<const std::map<std::string, std::string>>(
-      std::move(request.properties));
+  job.properties =
+      std::make_shared<const std::map<std::string, std::string>>(std::move(request.properties));
   job_by_ticket_[job.ticket] = id;
   placement_.forget();
   Stage& last = create_stage(checkpoints_.rewire(request.root), nullptr, id, request.call_site);
@@ -214,8 +214,10 @@ void DagScheduler::stop(Turn& turn) {
   while (!jobs_.empty()) {
     const Job& job = jobs_.begin()->second;
     cancel_independent_stages(job, "Stage cancelled because SparkContext was shut down", turn);
-    fail_job(job.id, "Job " + std::to_string(job.id.value) +
-                         " cancelled because SparkContext was shut down", turn);
+    fail_job(
+        job.id,
+        "Job " + std::to_string(job.id.value) + " cancelled because SparkContext was shut down",
+        turn);
   }
 }
 

@@ -8,7 +8,8 @@
 namespace tinderbox::core {
 
 namespace {
-/// From this size on a stage's program is worth a warning. Unit: bytes. Source: TaskSetManager.TASK_SIZE_TO_WARN_KIB.
+/// From this size on a stage's program is worth a warning. Unit: bytes. Source:
+/// TaskSetManager.TASK_SIZE_TO_WARN_KIB.
 constexpr size_t kLargeProgram = 1000 * 1024;
 }  // namespace
 
@@ -47,8 +48,15 @@ Stage& DagScheduler::create_stage(NodePtr root, ShufflePtr shuffle, JobId job, s
   stage.first_job = job;
   stage.name = std::move(name);
   stage.parents = std::move(parents);
-  stage.info = {id, 0, stage.name, stage.root->num_partitions, stage.parents,
-                shape_of(stage.root, false).rdds, {}, {}, {}};
+  stage.info = {id,
+                0,
+                stage.name,
+                stage.root->num_partitions,
+                stage.parents,
+                shape_of(stage.root, false).rdds,
+                {},
+                {},
+                {}};
   return stage;
 }
 
@@ -96,7 +104,8 @@ std::vector<StageId> DagScheduler::missing_parents(const Stage& stage) {
         Stage& parent = stages_.at(map_stage_for(shuffle, stage.first_job));
         if (!available(parent)) missing.insert(parent.id);
         // What is skipped now and computed again later is its second attempt.
-        else if (parent.next_attempt == 0) parent.next_attempt = 1;
+        else if (parent.next_attempt == 0)
+          parent.next_attempt = 1;
       });
   return {missing.begin(), missing.end()};
 }
@@ -126,14 +135,14 @@ void DagScheduler::submit_stage(StageId id, Turn& turn) {
     return abort_stage(id, "No active job for stage " + std::to_string(id.value), turn);
   const int32_t limit = std::max(options_.max_stage_attempts, options_.max_consecutive_attempts);
   if (stage->next_attempt >= limit)
-    return abort_stage(
-        id, std::string(stage->is_map() ? "ShuffleMapStage " : "ResultStage ") +
-                std::to_string(id.value) + " (name=" + stage->name +
-                ") has been resubmitted for the maximum allowable number of times: " +
-                std::to_string(limit) +
-                ", which is the max value of config spark.stage.maxAttempts and "
-                "spark.stage.maxConsecutiveAttempts.",
-        turn);
+    return abort_stage(id,
+                       std::string(stage->is_map() ? "ShuffleMapStage " : "ResultStage ") +
+                           std::to_string(id.value) + " (name=" + stage->name +
+                           ") has been resubmitted for the maximum allowable number of times: " +
+                           std::to_string(limit) +
+                           ", which is the max value of config spark.stage.maxAttempts and "
+                           "spark.stage.maxConsecutiveAttempts.",
+                       turn);
   const std::vector<StageId> missing = missing_parents(*stage);
   if (missing.empty()) return submit_missing_tasks(*stage, job, turn);
   waiting_.insert(id);
@@ -143,7 +152,8 @@ void DagScheduler::submit_stage(StageId id, Turn& turn) {
 bool DagScheduler::encode(Stage& stage, Payload& code, Turn& turn) {
   try {
     if (stage.is_map()) {
-      code = Payload(codec_.program(*stage.root, stage.shuffle->writer, stage.shuffle->writer_captured));
+      code = Payload(
+          codec_.program(*stage.root, stage.shuffle->writer, stage.shuffle->writer_captured));
     } else {
       const Job& job = jobs_.at(stage.result_of);
       code = Payload(codec_.program(*stage.root, job.action, job.action_captured));
@@ -180,11 +190,13 @@ void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) 
   TaskSetSpec spec;
   spec.ids = missing_outputs(stage);
   begin_attempt(stage, spec.ids.size(), turn);
-  if (spec.ids.empty()) return stage.is_map() ? map_stage_done(stage, turn)
-                                              : mark_finished(stage, {}, false, turn);
+  if (spec.ids.empty())
+    return stage.is_map() ? map_stage_done(stage, turn) : mark_finished(stage, {}, false, turn);
   for (const int32_t id : spec.ids)
-    if (stage.is_map()) stage.pending[static_cast<size_t>(id)] = true;
-    else spec.partitions.push_back(job.partitions[static_cast<size_t>(id)]);
+    if (stage.is_map())
+      stage.pending[static_cast<size_t>(id)] = true;
+    else
+      spec.partitions.push_back(job.partitions[static_cast<size_t>(id)]);
   if (!encode(stage, spec.code, turn)) return;
   const StageShape shape = shape_of(stage.root, options_.reduce_locality);
   spec.stage = stage.id;
@@ -198,8 +210,8 @@ void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) 
   spec.properties = job.properties;
   if (shape.preferences)
     for (size_t i = 0; i < spec.ids.size(); ++i)
-      spec.preferred.push_back(placement_.preferred(
-          *stage.root, stage.is_map() ? spec.ids[i] : spec.partitions[i]));
+      spec.preferred.push_back(
+          placement_.preferred(*stage.root, stage.is_map() ? spec.ids[i] : spec.partitions[i]));
   tasks_.submit(std::move(spec), turn);
 }
 

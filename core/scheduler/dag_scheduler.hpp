@@ -1,14 +1,15 @@
 // Jobs → stages → task sets, and what failures mean for them.
 //
-// A job's lineage is cut at its shuffles into stages. A stage runs when the map outputs that it reads exist;
-// each run of it is an attempt over the partitions that are still missing. A lost map output is found when it
-// is fetched (or at the next submission), never by watching executors: the stage that wanted it fails, both
-// stages are submitted again, and only what is missing is computed.
+// A job's lineage is cut at its shuffles into stages. A stage runs when the map outputs that it
+// reads exist; each run of it is an attempt over the partitions that are still missing. A lost map
+// output is found when it is fetched (or at the next submission), never by watching executors: the
+// stage that wanted it fails, both stages are submitted again, and only what is missing is
+// computed.
 //
-// Order within the end of a task: the commit coordinator is told, accumulators are applied, TaskEnded is
-// published, then comes what follows for stage and job; JobEnded precedes the job's last result.
-// All state but epochs is gone when no job runs; idle() says so.
-// Source: Spark 4.3 DAGScheduler.
+// Order within the end of a task: the commit coordinator is told, accumulators are applied,
+// TaskEnded is published, then comes what follows for stage and job; JobEnded precedes the job's
+// last result. All state but epochs is gone when no job runs; idle() says so. Source: Spark 4.3
+// DAGScheduler.
 #pragma once
 
 #include <functional>
@@ -42,7 +43,9 @@ class DagScheduler final : public StageProgress {
   /// No executors will come any more: now and later jobs fail.
   void backend_dead(const std::string& reason, Turn& turn);
   void stop(Turn& turn);
-  void checkpoint_done(RddId rdd, NodePtr replacement) { checkpoints_.done(rdd, std::move(replacement)); }
+  void checkpoint_done(RddId rdd, NodePtr replacement) {
+    checkpoints_.done(rdd, std::move(replacement));
+  }
 
   void task_ended(TaskEnd& end, Turn& turn) override;
   void task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) override;

@@ -7,7 +7,8 @@
 namespace tinderbox::core {
 
 namespace {
-/// Fetch failures come in swarms; one resubmission serves them all. Source: DAGScheduler.RESUBMIT_TIMEOUT.
+/// Fetch failures come in swarms; one resubmission serves them all. Source:
+/// DAGScheduler.RESUBMIT_TIMEOUT.
 constexpr Duration kResubmitDelay = std::chrono::milliseconds(200);
 
 void publish_end(TaskEnd& end, Turn& turn) {
@@ -29,10 +30,12 @@ void DagScheduler::task_ended(TaskEnd& end, Turn& turn) {
   if (!stage) return;
   switch (end.reason.kind) {
     case TaskEndKind::Success:
-      if (spec.attempt < stage->info.attempt && stage->root->determinism != Determinism::Indeterminate)
+      if (spec.attempt < stage->info.attempt &&
+          stage->root->determinism != Determinism::Indeterminate)
         tasks_.output_completed(stage->id, end.set.output(end.index), turn);
       return stage->is_map() ? output_ready(*stage, end, turn) : result_ready(*stage, end, turn);
-    case TaskEndKind::FetchFailed: return fetch_failed(*stage, end, turn);
+    case TaskEndKind::FetchFailed:
+      return fetch_failed(*stage, end, turn);
     case TaskEndKind::Resubmitted: {
       if (!stage->is_map()) return;
       const size_t output = static_cast<size_t>(end.set.output(end.index));
@@ -40,7 +43,8 @@ void DagScheduler::task_ended(TaskEnd& end, Turn& turn) {
       stage->pending[output] = true;
       return;
     }
-    default: return;  // the task scheduler tries again
+    default:
+      return;  // the task scheduler tries again
   }
 }
 
@@ -49,9 +53,11 @@ void DagScheduler::apply_accumulators(const Stage& stage, TaskEnd& end, Turn& tu
   std::vector<AccumulatorUpdate> updates = std::move(end.update->accumulators);
   switch (end.reason.kind) {
     case TaskEndKind::Success: {
-      if (stage.is_map()) break;  // counted at each success: a map task that runs again counts again
+      if (stage.is_map())
+        break;  // counted at each success: a map task that runs again counts again
       const auto job = jobs_.find(stage.result_of);
-      if (job == jobs_.end() || job->second.finished[static_cast<size_t>(end.set.output(end.index))])
+      if (job == jobs_.end() ||
+          job->second.finished[static_cast<size_t>(end.set.output(end.index))])
         return;
       break;
     }
@@ -59,7 +65,8 @@ void DagScheduler::apply_accumulators(const Stage& stage, TaskEnd& end, Turn& tu
     case TaskEndKind::TaskKilled:
       std::erase_if(updates, [](const AccumulatorUpdate& u) { return !u.internal_metric; });
       break;
-    default: return;
+    default:
+      return;
   }
   if (!updates.empty()) turn.out.push_back(ApplyAccumulators{std::move(updates)});
 }
@@ -122,9 +129,10 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
   if (spec.attempt != stage.info.attempt) return;
   const auto found = map_stages_.find(reason.shuffle);
   if (found == map_stages_.end())
-    return abort_stage(stage.id, "a task could not fetch shuffle " +
-                                     std::to_string(reason.shuffle.value) +
-                                     ", which its stage does not read: " + reason.description, turn);
+    return abort_stage(stage.id,
+                       "a task could not fetch shuffle " + std::to_string(reason.shuffle.value) +
+                           ", which its stage does not read: " + reason.description,
+                       turn);
   Stage& map_stage = stages_.at(found->second);
   stage.failed_attempts.insert(spec.attempt);
   const int32_t limit = options_.max_consecutive_attempts;
@@ -138,8 +146,8 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
     abort_stage(stage.id,
                 std::string(stage.is_map() ? "ShuffleMapStage " : "ResultStage ") +
                     std::to_string(stage.id.value) + " (" + stage.name +
-                    ") has failed the maximum allowable number of times: " +
-                    std::to_string(limit) + ". Most recent failure reason:\n" + error_text(reason),
+                    ") has failed the maximum allowable number of times: " + std::to_string(limit) +
+                    ". Most recent failure reason:\n" + error_text(reason),
                 turn);
   else
     retry_later(stage, map_stage, turn);
@@ -172,8 +180,10 @@ void DagScheduler::remove_executor_and_outputs(const ExecutorId& executor, const
     placement_.forget();
   }
   if (!newer(files_lost_epoch_)) return;
-  if (host.empty()) outputs_.remove_outputs_on_executor(executor);
-  else outputs_.remove_outputs_on_host(host);
+  if (host.empty())
+    outputs_.remove_outputs_on_executor(executor);
+  else
+    outputs_.remove_outputs_on_host(host);
 }
 
 void DagScheduler::executor_added(const ExecutorId& executor) {

@@ -116,8 +116,8 @@ void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {
 void Driver::message(PeerId from, int32_t slot, MapOutputsRequest& m, Turn& turn) {
   if (slot < 0) return;
   turn.out.push_back(SendShared{from, outputs_.answer(m.shuffle, [&](const ExecutorId& id) {
-    return executors_.at(executors_.slot(id)).local_dirs;
-  })});
+                                  return executors_.at(executors_.slot(id)).local_dirs;
+                                })});
 }
 
 void Driver::message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& turn) {
@@ -178,8 +178,8 @@ void Driver::check_heartbeats(Turn& turn) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent).count();
     turn.send(e.peer, StopExecutor{});
     turn.out.push_back(KillBackendExecutor{e.id, true});
-    remove_executor(slot, {"Executor heartbeat timed out after " + std::to_string(ms) + " ms", true},
-                    {}, turn);
+    remove_executor(
+        slot, {"Executor heartbeat timed out after " + std::to_string(ms) + " ms", true}, {}, turn);
   }
   turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
 }
@@ -191,7 +191,7 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& loss, const std::
   executors_.deactivate(slot, Executor::State::Removed);
   turn.log(stopped_ ? Level::Info : Level::Warn,
            "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
-               loss.reason);
+               loss.reason.substr(0, loss.reason.find('\n')));
   tasks_.executor_lost(slot, loss, turn);
   dag_.executor_lost(e.id, worker_host, turn);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
@@ -233,17 +233,22 @@ void Driver::handle(StopDriver&, Turn& turn) {
 void Driver::handle(DriverTimer& event, Turn& turn) {
   if (stopped_) return;
   switch (event.kind) {
-    case DriverTimer::Kind::ResubmitFailedStages: return dag_.resubmit_failed_stages(turn);
-    case DriverTimer::Kind::Revive: return tasks_.revive_timer();
-    case DriverTimer::Kind::Heartbeats: return check_heartbeats(turn);
-    case DriverTimer::Kind::Starvation: return tasks_.starvation(turn);
+    case DriverTimer::Kind::ResubmitFailedStages:
+      return dag_.resubmit_failed_stages(turn);
+    case DriverTimer::Kind::Revive:
+      return tasks_.revive_timer();
+    case DriverTimer::Kind::Heartbeats:
+      return check_heartbeats(turn);
+    case DriverTimer::Kind::Starvation:
+      return tasks_.starvation(turn);
     case DriverTimer::Kind::RemoveDelay: {
       const int32_t slot = static_cast<int32_t>(event.id);
       if (executors_.at(slot).state == Executor::State::LossPending)
         remove_executor(slot, {kDisassociated, true}, {}, turn);
       return;
     }
-    case DriverTimer::Kind::Speculation: return;
+    case DriverTimer::Kind::Speculation:
+      return;
   }
 }
 

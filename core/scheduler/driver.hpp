@@ -1,8 +1,8 @@
 // The Driver machine: an application's scheduler. Pure: (event, time) → effects.
 //
-// It owns the registry of executors, the tables of map outputs and blocks, the DAG scheduler and the task
-// scheduler, and routes every event to them; each event ends with one round of offers. What happens in which
-// order is said in dag_scheduler.hpp and task_scheduler.hpp.
+// It owns the registry of executors, the tables of map outputs and blocks, the DAG scheduler and
+// the task scheduler, and routes every event to them; each event ends with one round of offers.
+// What happens in which order is said in dag_scheduler.hpp and task_scheduler.hpp.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,9 @@ class Driver {
   void handle(CancelJob& event, Turn& turn) { dag_.cancel_job(event.ticket, event.reason, turn); }
   void handle(CancelJobGroup& event, Turn& turn) { dag_.cancel_group(event.group, turn); }
   void handle(CancelJobsWithTag& event, Turn& turn) { dag_.cancel_tag(event.tag, turn); }
-  void handle(CancelStage& event, Turn& turn) { dag_.cancel_stage(event.stage, event.reason, turn); }
+  void handle(CancelStage& event, Turn& turn) {
+    dag_.cancel_stage(event.stage, event.reason, turn);
+  }
   void handle(CancelAllJobs&, Turn& turn) { dag_.cancel_all(turn); }
   void handle(KillTaskAttempt& event, Turn& turn);
   void handle(BackendExecutorExited& event, Turn& turn);

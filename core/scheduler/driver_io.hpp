@@ -15,14 +15,30 @@ namespace tinderbox::core {
 
 // ---- events beside Received<ToDriver> and PeerLost ---------------------------------------------
 
-struct SubmitJob { JobRequest job; };
+struct SubmitJob {
+  JobRequest job;
+};
 /// `reason` completes "Job N cancelled …".
-struct CancelJob { uint64_t ticket = 0; std::string reason; };
-struct CancelJobGroup { std::string group; };
-struct CancelJobsWithTag { std::string tag; };
-struct CancelStage { StageId stage; std::string reason; };
+struct CancelJob {
+  uint64_t ticket = 0;
+  std::string reason;
+};
+struct CancelJobGroup {
+  std::string group;
+};
+struct CancelJobsWithTag {
+  std::string tag;
+};
+struct CancelStage {
+  StageId stage;
+  std::string reason;
+};
 struct CancelAllJobs {};
-struct KillTaskAttempt { TaskId task; bool interrupt = true; std::string reason; };
+struct KillTaskAttempt {
+  TaskId task;
+  bool interrupt = true;
+  std::string reason;
+};
 /// From the cluster manager. No exit code: the process or its worker is lost.
 struct BackendExecutorExited {
   ExecutorId executor;
@@ -31,51 +47,102 @@ struct BackendExecutorExited {
   std::string worker_host;  // set when the worker itself is gone
 };
 /// The worker is gone: outputs on that host are lost.
-struct BackendWorkerRemoved { std::string host; std::string message; };
+struct BackendWorkerRemoved {
+  std::string host;
+  std::string message;
+};
 /// The application can't go on: fail all jobs.
-struct BackendDead { std::string reason; };
+struct BackendDead {
+  std::string reason;
+};
 /// Why the cluster manager gives no executors; part of the starvation warning.
-struct BackendStatus { std::string reason; };
+struct BackendStatus {
+  std::string reason;
+};
 /// An indirect result arrived, or could not be had.
-struct ResultFetched { TaskId task; Result<Payload> bytes; };
-struct UnpersistRdd { RddId rdd; };
-struct DestroyBroadcast { BroadcastId broadcast; };
+struct ResultFetched {
+  TaskId task;
+  Result<Payload> bytes;
+};
+struct UnpersistRdd {
+  RddId rdd;
+};
+struct DestroyBroadcast {
+  BroadcastId broadcast;
+};
 /// A shuffle that no live Rdd can reach.
-struct ForgetShuffle { ShuffleId shuffle; };
+struct ForgetShuffle {
+  ShuffleId shuffle;
+};
 /// A checkpoint of `rdd` was written: its lineage is cut from now on.
-struct CheckpointDone { RddId rdd; NodePtr replacement; };
+struct CheckpointDone {
+  RddId rdd;
+  NodePtr replacement;
+};
 /// Stop: fail what runs, tell executors to stop.
-struct StopDriver { std::string reason; };
+struct StopDriver {
+  std::string reason;
+};
 /// `kind` and `id` say what it was set for; stale ones are ignored.
 struct DriverTimer {
-  enum class Kind : uint8_t { ResubmitFailedStages, Revive, Heartbeats, Starvation, RemoveDelay, Speculation } kind{};
+  enum class Kind : uint8_t {
+    ResubmitFailedStages,
+    Revive,
+    Heartbeats,
+    Starvation,
+    RemoveDelay,
+    Speculation
+  } kind{};
   int64_t id = 0;
   std::string name;
   bool operator==(const DriverTimer&) const = default;
 };
 
-using DriverEvent =
-    std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
-                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt, BackendExecutorExited, BackendWorkerRemoved,
-                 BackendDead, BackendStatus, ResultFetched, UnpersistRdd, DestroyBroadcast,
-                 ForgetShuffle, CheckpointDone, StopDriver, DriverTimer>;
+using DriverEvent = std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
+                                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
+                                 BackendExecutorExited, BackendWorkerRemoved, BackendDead,
+                                 BackendStatus, ResultFetched, UnpersistRdd, DestroyBroadcast,
+                                 ForgetShuffle, CheckpointDone, StopDriver, DriverTimer>;
 
 // ---- effects beside Send<ToExecutor>, Disconnect, After<DriverTimer>, Log ----------------------
 
 /// Value of `partitions[position]` for the waiting caller. Each position at most once a job.
-struct DeliverResult { uint64_t ticket = 0; int32_t position = 0; Payload value; };
+struct DeliverResult {
+  uint64_t ticket = 0;
+  int32_t position = 0;
+  Payload value;
+};
 /// The job is over; nothing more comes under this ticket. Empty error: it succeeded.
-struct DeliverJobEnd { uint64_t ticket = 0; JobId job; std::string error; };
+struct DeliverJobEnd {
+  uint64_t ticket = 0;
+  JobId job;
+  std::string error;
+};
 /// Count these updates, exactly once a result partition (spec/03 §3.1).
-struct ApplyAccumulators { std::vector<AccumulatorUpdate> updates; };
+struct ApplyAccumulators {
+  std::vector<AccumulatorUpdate> updates;
+};
 /// In the order in which they happened; at most one a turn of the machine.
-struct Publish { std::vector<ListenerEvent> events; };
+struct Publish {
+  std::vector<ListenerEvent> events;
+};
 /// As Send, for a message that many peers get: encode it once.
-struct SendShared { PeerId to = 0; std::shared_ptr<const ToExecutor> message; };
+struct SendShared {
+  PeerId to = 0;
+  std::shared_ptr<const ToExecutor> message;
+};
 /// Fetch an indirect result from the executor's block server; answered by ResultFetched.
-struct FetchResult { TaskId task; BlockManagerId from; std::string block; int64_t size = 0; };
+struct FetchResult {
+  TaskId task;
+  BlockManagerId from;
+  std::string block;
+  int64_t size = 0;
+};
 /// Ask the cluster manager to end an executor; `replace`: and to start another one.
-struct KillBackendExecutor { ExecutorId executor; bool replace = false; };
+struct KillBackendExecutor {
+  ExecutorId executor;
+  bool replace = false;
+};
 
 using DriverEffect =
     std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>, Log, DeliverResult,

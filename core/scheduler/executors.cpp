@@ -30,7 +30,8 @@ int32_t Executors::of_peer(PeerId peer) const {
 
 std::string Executors::refusal(const ExecutorHello& hello) const {
   const std::string who = "executor " + hello.id.value;
-  if (hello.id.value.empty()) return "an executor without an id was refused; start it with --executor-id";
+  if (hello.id.value.empty())
+    return "an executor without an id was refused; start it with --executor-id";
   if (hello.who.app != options_.app)
     return who + " belongs to application '" + hello.who.app.value + "' but this driver runs '" +
            options_.app.value + "'; start it with this driver's --app-id";
@@ -66,7 +67,8 @@ int32_t Executors::register_executor(PeerId from, const RegisterExecutor& execut
     return refuse("executor " + executor.id.value + " registered without a matching hello");
   const int32_t slot = this->slot(executor.id);
   Executor& e = at(slot);
-  if (e.state != Executor::State::Named) return refuse("Duplicate executor ID: " + executor.id.value);
+  if (e.state != Executor::State::Named)
+    return refuse("Duplicate executor ID: " + executor.id.value);
   e.state = Executor::State::Registered;
   e.peer = from;
   e.host = host(executor.host);

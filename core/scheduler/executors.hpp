@@ -1,7 +1,8 @@
 // The driver's registry of executors: handshake, slots, liveness.
 //
-// Everything on the scheduling path names an executor by a dense number, its *slot*, and a host by another.
-// A slot is given to an id when it is first heard of (also in a location preference) and never reused.
+// Everything on the scheduling path names an executor by a dense number, its *slot*, and a host by
+// another. A slot is given to an id when it is first heard of (also in a location preference) and
+// never reused.
 #pragma once
 
 #include <deque>
@@ -44,10 +45,10 @@ struct Executor {
   int32_t revoking = 0;  // of those: asked back
   int32_t idle_at = -1;  // place in the list of idle executors
   int32_t idle_slots = 0;
-  std::deque<TaskId> ahead_queue;          // in launch order; entries may be stale
-  std::deque<std::vector<TaskId>> asked;   // unanswered RevokeTasks
-  uint64_t freed_turn = 0;                 // last turn in which it freed something
-  uint64_t open_turn = 0;                  // where a LaunchTasks of this turn can still be appended to
+  std::deque<TaskId> ahead_queue;         // in launch order; entries may be stale
+  std::deque<std::vector<TaskId>> asked;  // unanswered RevokeTasks
+  uint64_t freed_turn = 0;                // last turn in which it freed something
+  uint64_t open_turn = 0;  // where a LaunchTasks of this turn can still be appended to
   size_t open_effect = 0;
   const TaskSet* open_set = nullptr;
   int64_t open_bytes = 0;
@@ -63,7 +64,9 @@ class Executors {
   int32_t host(std::string_view name);
   Executor& at(int32_t slot) { return all_[static_cast<size_t>(slot)]; }
   const Executor& at(int32_t slot) const { return all_[static_cast<size_t>(slot)]; }
-  const std::string& host_name(int32_t host) const { return hosts_[static_cast<size_t>(host)].name; }
+  const std::string& host_name(int32_t host) const {
+    return hosts_[static_cast<size_t>(host)].name;
+  }
   int32_t count() const { return static_cast<int32_t>(all_.size()); }
   /// Slots of executors that get offers, in the order in which they became ready.
   const std::vector<int32_t>& active() const { return active_; }

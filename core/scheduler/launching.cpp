@@ -5,7 +5,8 @@
 namespace tinderbox::core {
 
 namespace {
-/// From this size on a task is worth a warning, once a set. Source: TaskSetManager.TASK_SIZE_TO_WARN_KIB.
+/// From this size on a task is worth a warning, once a set. Source:
+/// TaskSetManager.TASK_SIZE_TO_WARN_KIB.
 constexpr int64_t kLargeTask = 1000 * 1024;
 /// A LaunchTasks message that carries more takes no further tasks.
 constexpr int64_t kFullMessage = 4 << 20;
@@ -25,17 +26,19 @@ bool TaskScheduler::encode_inputs(TaskSet& set, int32_t index, Payload& inputs, 
   const int64_t size = static_cast<int64_t>(inputs.size());
   if (size > kLargeTask && !std::exchange(set.warned_of_size, true))
     turn.log(Level::Warn, "Stage " + std::to_string(spec.stage.value) +
-                              " contains a task of very large size (" + std::to_string(size / 1024) +
+                              " contains a task of very large size (" +
+                              std::to_string(size / 1024) +
                               " KiB). The maximum recommended task size is 1000 KiB.");
   if (size < options_.max_message_size) return true;
-  abort(set,
-        "Serialized task " + std::to_string(attempts_.next().value) + ":" + std::to_string(index) +
-            " was " + std::to_string(size) +
-            " bytes, which exceeds max allowed: spark.rpc.message.maxSize (" +
-            std::to_string(options_.max_message_size) +
-            " bytes). Consider increasing spark.rpc.message.maxSize or using broadcast variables for "
-            "large values.",
-        turn);
+  abort(
+      set,
+      "Serialized task " + std::to_string(attempts_.next().value) + ":" + std::to_string(index) +
+          " was " + std::to_string(size) +
+          " bytes, which exceeds max allowed: spark.rpc.message.maxSize (" +
+          std::to_string(options_.max_message_size) +
+          " bytes). Consider increasing spark.rpc.message.maxSize or using broadcast variables for "
+          "large values.",
+      turn);
   return false;
 }
 
@@ -54,10 +57,10 @@ LaunchTasks& TaskScheduler::open_message(TaskSet& set, Executor& e, size_t bytes
   e.open_set = &set;
   e.open_bytes = static_cast<int64_t>(bytes);
   e.open_effect = turn.out.size();
-  turn.send(e.peer, LaunchTasks{set.program(), spec.stage, spec.attempt, spec.num_partitions,
-                                spec.epoch, {}});
-  LaunchTasks& message =
-      std::get<LaunchTasks>(std::get<Send<ToExecutor>>(turn.out.back()).message);
+  turn.send(
+      e.peer,
+      LaunchTasks{set.program(), spec.stage, spec.attempt, spec.num_partitions, spec.epoch, {}});
+  LaunchTasks& message = std::get<LaunchTasks>(std::get<Send<ToExecutor>>(turn.out.back()).message);
   message.tasks.reserve(static_cast<size_t>(
       std::min(set.pending() + 1, std::max(1, e.slots + options_.launch_ahead - e.running))));
   return message;
@@ -77,8 +80,12 @@ bool TaskScheduler::launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, b
   attempt.ahead = ahead;
   attempt.launched = turn.now;
   const TaskId id = attempts_.add(attempt);
-  open_message(set, e, inputs.size(), turn)
-      .tasks.push_back({id, pick.index, set.partition(pick.index), attempt.number, std::move(inputs)});
+  TaskLaunch& message = open_message(set, e, inputs.size(), turn).tasks.emplace_back();
+  message.id = id;
+  message.index = pick.index;
+  message.partition = set.partition(pick.index);
+  message.attempt = attempt.number;
+  message.inputs = std::move(inputs);
   ++e.running;
   launched_any_ = true;
   if (ahead) {

@@ -1,6 +1,8 @@
 // The driver's table of map outputs.
 #include "core/scheduler/map_output_tracker.hpp"
 
+#include <set>
+
 #include "core/shuffle/map_status.hpp"
 
 namespace tinderbox::core {
@@ -22,12 +24,14 @@ void MapOutputTracker::register_output(ShuffleId shuffle, int32_t map, MapStatus
   if (!slot) ++it->second.available;
   slot = std::move(status);
   it->second.answer.reset();
+  it->second.place_of.clear();
 }
 
 void MapOutputTracker::drop(Shuffle& shuffle, size_t map) {
   shuffle.statuses[map].reset();
   --shuffle.available;
   shuffle.answer.reset();
+  shuffle.place_of.clear();
 }
 
 void MapOutputTracker::unregister_output(ShuffleId shuffle, int32_t map, const BlockManagerId& at) {
@@ -89,24 +93,40 @@ std::vector<int64_t> MapOutputTracker::statistics(ShuffleId shuffle) const {
   return bytes;
 }
 
-std::vector<std::string> MapOutputTracker::preferred_hosts(ShuffleId shuffle, int32_t reduce,
-                                                           double fraction) const {
-  const auto it = shuffles_.find(shuffle);
-  if (it == shuffles_.end()) return {};
-  std::map<BlockManagerId, int64_t> by_place;
-  int64_t total = 0;
-  for (const auto& status : it->second.statuses) {
-    if (!status) continue;
-    const int64_t bytes = size_for(status->sizes, reduce);
-    if (bytes > 0) by_place[status->location] += bytes;
-    total += bytes;
+void MapOutputTracker::find_places(const Shuffle& shuffle) {
+  std::map<BlockManagerId, int32_t> numbers;
+  shuffle.places.clear();
+  for (const auto& status : shuffle.statuses) {
+    int32_t place = -1;
+    if (status) {
+      const auto [it, fresh] =
+          numbers.try_emplace(status->location, static_cast<int32_t>(shuffle.places.size()));
+      if (fresh) shuffle.places.push_back(status->location);
+      place = it->second;
+    }
+    shuffle.place_of.push_back(place);
   }
-  std::vector<std::string> hosts;
-  for (const auto& [place, bytes] : by_place)
-    if (static_cast<double>(bytes) >= static_cast<double>(total) * fraction &&
-        (hosts.empty() || hosts.back() != place.host))
-      hosts.push_back(place.host);
-  return hosts;
+}
+
+std::vector<std::string> MapOutputTracker::preferred_hosts(ShuffleId id, int32_t reduce,
+                                                           double fraction) const {
+  const auto found = shuffles_.find(id);
+  if (found == shuffles_.end()) return {};
+  const Shuffle& shuffle = found->second;
+  if (shuffle.place_of.empty()) find_places(shuffle);
+  std::vector<int64_t> bytes(shuffle.places.size());
+  int64_t total = 0;
+  for (size_t i = 0; i < shuffle.statuses.size(); ++i) {
+    if (!shuffle.statuses[i]) continue;
+    const int64_t size = size_for(shuffle.statuses[i]->sizes, reduce);
+    bytes[static_cast<size_t>(shuffle.place_of[i])] += size;
+    total += size;
+  }
+  std::set<std::string> hosts;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] > 0 && static_cast<double>(bytes[i]) >= static_cast<double>(total) * fraction)
+      hosts.insert(shuffle.places[i].host);
+  return {hosts.begin(), hosts.end()};
 }
 
 std::shared_ptr<const ToExecutor> MapOutputTracker::answer(ShuffleId id, const LocalDirs& dirs) {

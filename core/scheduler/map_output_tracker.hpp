@@ -37,10 +37,12 @@ class MapOutputTracker {
   /// Estimated bytes for each reducer. Source: Spark getStatistics.
   std::vector<int64_t> statistics(ShuffleId shuffle) const;
   /// Hosts that hold at least `fraction` of what `reduce` reads, by name.
-  std::vector<std::string> preferred_hosts(ShuffleId shuffle, int32_t reduce, double fraction) const;
+  std::vector<std::string> preferred_hosts(ShuffleId shuffle, int32_t reduce,
+                                           double fraction) const;
 
-  /// The answer to a MapOutputsRequest: made once for all who ask until the shuffle changes. An unknown
-  /// shuffle has no statuses. `local_dirs(executor)`: its directories, empty when it is gone.
+  /// The answer to a MapOutputsRequest: made once for all who ask until the shuffle changes. An
+  /// unknown shuffle has no statuses. `local_dirs(executor)`: its directories, empty when it is
+  /// gone.
   using LocalDirs = std::function<std::vector<std::string>(const ExecutorId&)>;
   std::shared_ptr<const ToExecutor> answer(ShuffleId shuffle, const LocalDirs& local_dirs);
 
@@ -50,9 +52,14 @@ class MapOutputTracker {
     int32_t available = 0;
     std::vector<std::optional<MapStatus>> statuses;
     std::shared_ptr<const ToExecutor> answer;  // null or of another epoch: to be made
+    // Each map's place as a number, so that asking for every reducer compares no text. Empty: to be
+    // made.
+    mutable std::vector<int32_t> place_of;
+    mutable std::vector<BlockManagerId> places;
   };
   template <class P>
   void remove_outputs(P&& gone);
+  static void find_places(const Shuffle& shuffle);
   static void drop(Shuffle& shuffle, size_t map);
 
   std::map<ShuffleId, Shuffle> shuffles_;

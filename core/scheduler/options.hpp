@@ -11,22 +11,24 @@
 
 namespace tinderbox::core {
 
-/// Settings of one application's driver. Defaults live in conf/keys.hpp: the driver's wiring sets every field.
+/// Settings of one application's driver. Defaults live in conf/keys.hpp: the driver's wiring sets
+/// every field.
 struct DriverOptions {
   AppId app;
-  std::string build_id;   // compared with what each executor says
+  std::string build_id;  // compared with what each executor says
   std::string code_hash;
   std::map<std::string, std::string> properties;  // handed to executors in ApplicationConfig
   std::string driver_block_address;
-  bool is_local = false;         // local[…]: no starvation warning
-  bool cluster_manager = false;  // someone will tell why an executor went: wait `remove_delay` for it
+  bool is_local = false;  // local[…]: no starvation warning
+  bool cluster_manager =
+      false;  // someone will tell why an executor went: wait `remove_delay` for it
 
-  int32_t task_cpus{};               // spark.task.cpus
-  int32_t max_task_failures{};       // spark.task.maxFailures
-  int32_t launch_ahead{};            // tinderbox.task.launchAhead; tasks an executor
+  int32_t task_cpus{};                 // spark.task.cpus
+  int32_t max_task_failures{};         // spark.task.maxFailures
+  int32_t launch_ahead{};              // tinderbox.task.launchAhead; tasks an executor
   int32_t max_consecutive_attempts{};  // spark.stage.maxConsecutiveAttempts
   int32_t max_stage_attempts{};        // spark.stage.maxAttempts
-  Duration locality_wait_process{};  // spark.locality.wait.process, .node, .rack
+  Duration locality_wait_process{};    // spark.locality.wait.process, .node, .rack
   Duration locality_wait_node{};
   Duration locality_wait_rack{};
   bool locality_legacy_reset = false;  // spark.locality.wait.legacyResetOnTaskLaunch
@@ -43,7 +45,8 @@ struct DriverOptions {
 /// How a stage and a partition's source data become bytes (core/plan/program in a real driver).
 /// Errors: may throw what the encoding of captured values throws; that aborts the stage.
 struct ProgramCodec {
-  std::function<Bytes(const Node& root, const Descriptor* terminal, std::string_view captured)> program;
+  std::function<Bytes(const Node& root, const Descriptor* terminal, std::string_view captured)>
+      program;
   std::function<Bytes(const Node& root, int32_t partition)> inputs;
 };
 

@@ -29,8 +29,8 @@ struct Job {
 struct Stage {
   StageId id;
   NodePtr root;
-  ShufflePtr shuffle;    // what its tasks write; null: a result stage
-  JobId result_of;       // of a result stage
+  ShufflePtr shuffle;  // what its tasks write; null: a result stage
+  JobId result_of;     // of a result stage
   std::string name;
   std::vector<StageId> parents;
   JobId first_job;
@@ -40,7 +40,7 @@ struct Stage {
   /// Map stage: outputs that the latest attempt still owes.
   std::vector<bool> pending;
   int32_t num_pending = 0;
-  StageInfo info;        // of the latest attempt
+  StageInfo info;  // of the latest attempt
 
   bool is_map() const { return shuffle != nullptr; }
 };

@@ -9,7 +9,8 @@ namespace tinderbox::core {
 namespace {
 /// Above these a reducer's bytes are spread too thin to look. Source: DAGScheduler.SHUFFLE_PREF_*.
 constexpr int32_t kMapsToLookAt = 1000, kReducesToLookAt = 1000;
-/// Share of a reducer's bytes that makes a place worth preferring. Source: REDUCER_PREF_LOCS_FRACTION.
+/// Share of a reducer's bytes that makes a place worth preferring. Source:
+/// REDUCER_PREF_LOCS_FRACTION.
 constexpr double kWorthwhileShare = 0.2;
 
 bool reads_one_shuffle(const Node& node) {
@@ -20,20 +21,26 @@ bool reads_one_shuffle(const Node& node) {
 std::vector<ShufflePtr> shuffles_read_by(const NodePtr& root) {
   std::vector<ShufflePtr> found;
   std::set<ShuffleId> seen;
-  walk_stage(root, [](const Node&) { return true; },
-             [&](const ShufflePtr& s) { if (seen.insert(s->id).second) found.push_back(s); });
+  walk_stage(
+      root, [](const Node&) { return true; },
+      [&](const ShufflePtr& s) {
+        if (seen.insert(s->id).second) found.push_back(s);
+      });
   return found;
 }
 
 StageShape shape_of(const NodePtr& root, bool reduce_locality) {
   StageShape shape;
-  walk_stage(root, [&](const Node& node) {
-    shape.rdds.push_back(node.id);
-    shape.inputs |= !node.source_data.empty();
-    shape.preferences |= !node.preferred.empty() || node.storage_bits.load() != 0 ||
-                         (reduce_locality && reads_one_shuffle(node));
-    return true;
-  }, [](const ShufflePtr&) {});
+  walk_stage(
+      root,
+      [&](const Node& node) {
+        shape.rdds.push_back(node.id);
+        shape.inputs |= !node.source_data.empty();
+        shape.preferences |= !node.preferred.empty() || node.storage_bits.load() != 0 ||
+                             (reduce_locality && reads_one_shuffle(node));
+        return true;
+      },
+      [](const ShufflePtr&) {});
   return shape;
 }
 
@@ -47,8 +54,8 @@ const std::vector<std::vector<std::string>>& Placement::cache_locations(const No
 bool Placement::fully_cached(const Node& node) {
   if (node.storage_bits.load() == 0) return false;
   const auto& places = cache_locations(node);
-  return !places.empty() && std::none_of(places.begin(), places.end(),
-                                         [](const auto& p) { return p.empty(); });
+  return !places.empty() &&
+         std::none_of(places.begin(), places.end(), [](const auto& p) { return p.empty(); });
 }
 
 std::vector<std::string> Placement::own_preference(const Node& node, int32_t partition) {

@@ -12,8 +12,9 @@
 
 namespace tinderbox::core {
 
-/// Calls f(node) for `root` and what it reaches through narrow dependencies, each once, without recursion;
-/// f returns whether to go on to that node's parents. g(shuffle) is called for each shuffle on the way.
+/// Calls f(node) for `root` and what it reaches through narrow dependencies, each once, without
+/// recursion; f returns whether to go on to that node's parents. g(shuffle) is called for each
+/// shuffle on the way.
 template <class F, class G>
 void walk_stage(const NodePtr& root, F&& f, G&& g) {
   std::unordered_set<const Node*> seen;
@@ -23,8 +24,10 @@ void walk_stage(const NodePtr& root, F&& f, G&& g) {
     stack.pop_back();
     if (!seen.insert(node).second || !f(*node)) continue;
     for (const Dependency& d : node->dependencies) {
-      if (const auto* narrow = std::get_if<NarrowDependency>(&d)) stack.push_back(narrow->parent.get());
-      else g(std::get<ShufflePtr>(d));
+      if (const auto* narrow = std::get_if<NarrowDependency>(&d))
+        stack.push_back(narrow->parent.get());
+      else
+        g(std::get<ShufflePtr>(d));
     }
   }
 }

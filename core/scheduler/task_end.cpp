@@ -13,10 +13,10 @@ std::string exception_text(const TaskEndReason& r) {
 }
 
 std::string fetch_failed_text(const TaskEndReason& r) {
-  const std::string at = r.address.executor.value.empty()
-                             ? "null"
-                             : "BlockManagerId(" + r.address.executor.value + ", " +
-                                   r.address.address + ")";
+  const std::string at =
+      r.address.executor.value.empty()
+          ? "null"
+          : "BlockManagerId(" + r.address.executor.value + ", " + r.address.address + ")";
   return "FetchFailed(" + at + ", shuffleId=" + std::to_string(r.shuffle.value) +
          ", mapIndex=" + std::to_string(r.map_index) + ", mapId=" + std::to_string(r.map_id) +
          ", reduceId=" + std::to_string(r.reduce) + ", message=\n" + r.description + "\n)";
@@ -26,19 +26,27 @@ std::string fetch_failed_text(const TaskEndReason& r) {
 
 std::string error_text(const TaskEndReason& r) {
   switch (r.kind) {
-    case TaskEndKind::Success: return "Success";
-    case TaskEndKind::Resubmitted: return "Resubmitted (resubmitted due to lost executor)";
-    case TaskEndKind::FetchFailed: return fetch_failed_text(r);
-    case TaskEndKind::ExceptionFailure: return exception_text(r);
-    case TaskEndKind::TaskResultLost: return "TaskResultLost (result lost from block manager)";
-    case TaskEndKind::TaskKilled: return "TaskKilled (" + r.description + ")";
-    case TaskEndKind::TaskCommitDenied: return "TaskCommitDenied (Driver denied task commit)";
+    case TaskEndKind::Success:
+      return "Success";
+    case TaskEndKind::Resubmitted:
+      return "Resubmitted (resubmitted due to lost executor)";
+    case TaskEndKind::FetchFailed:
+      return fetch_failed_text(r);
+    case TaskEndKind::ExceptionFailure:
+      return exception_text(r);
+    case TaskEndKind::TaskResultLost:
+      return "TaskResultLost (result lost from block manager)";
+    case TaskEndKind::TaskKilled:
+      return "TaskKilled (" + r.description + ")";
+    case TaskEndKind::TaskCommitDenied:
+      return "TaskCommitDenied (Driver denied task commit)";
     case TaskEndKind::ExecutorLostFailure:
       return "ExecutorLostFailure (executor " + r.executor.value + " exited " +
              (r.exit_caused_by_app ? "caused by one of the running tasks"
                                    : "unrelated to the running tasks") +
              ") Reason: " + r.description;
-    case TaskEndKind::UnknownReason: return "UnknownReason";
+    case TaskEndKind::UnknownReason:
+      return "UnknownReason";
   }
   return "UnknownReason";
 }
@@ -47,9 +55,12 @@ bool counts_as_failure(const TaskEndReason& r) {
   switch (r.kind) {
     case TaskEndKind::TaskKilled:
     case TaskEndKind::TaskCommitDenied:
-    case TaskEndKind::FetchFailed: return false;
-    case TaskEndKind::ExecutorLostFailure: return r.exit_caused_by_app;
-    default: return true;
+    case TaskEndKind::FetchFailed:
+      return false;
+    case TaskEndKind::ExecutorLostFailure:
+      return r.exit_caused_by_app;
+    default:
+      return true;
   }
 }
 

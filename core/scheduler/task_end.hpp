@@ -10,7 +10,8 @@ namespace tinderbox::core {
 /// Source: Spark TaskEndReason.toErrorString.
 std::string error_text(const TaskEndReason& reason);
 
-/// Whether it counts towards spark.task.maxFailures. Source: Spark TaskFailedReason.countTowardsTaskFailures.
+/// Whether it counts towards spark.task.maxFailures. Source: Spark
+/// TaskFailedReason.countTowardsTaskFailures.
 bool counts_as_failure(const TaskEndReason& reason);
 
 /// A reason with nothing but its kind.

@@ -8,6 +8,11 @@
 
 namespace tinderbox::core {
 
+namespace {
+/// Stacks are for the events; the log has one line a failure.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+}  // namespace
+
 void TaskScheduler::status(int32_t executor, StatusUpdates updates, Turn& turn) {
   turn.expect(2 * updates.tasks.size() + 2);
   for (TaskUpdate& u : updates.tasks) update(executor, u, turn);
@@ -17,7 +22,8 @@ void TaskScheduler::update(int32_t executor, TaskUpdate& u, Turn& turn) {
   Attempt* a = attempts_.find(u.id);
   if (!a || a->executor != executor || a->fetching_result) return;
   switch (u.state) {
-    case TaskState::Launching: return;
+    case TaskState::Launching:
+      return;
     case TaskState::Running: {
       Executor& e = executors_.at(executor);
       a->running = true;
@@ -27,13 +33,16 @@ void TaskScheduler::update(int32_t executor, TaskUpdate& u, Turn& turn) {
       update_idle(executor);
       return;
     }
-    case TaskState::Finished: return finished(u.id, u, turn);
+    case TaskState::Finished:
+      return finished(u.id, u, turn);
     case TaskState::Failed:
     case TaskState::Killed:
     case TaskState::Lost: {
       TaskEndReason reason = task_end(TaskEndKind::UnknownReason);
-      if (u.reason && u.reason->kind != TaskEndKind::Success) reason = std::move(*u.reason);
-      else if (u.state == TaskState::Killed) reason = task_killed("");
+      if (u.reason && u.reason->kind != TaskEndKind::Success)
+        reason = std::move(*u.reason);
+      else if (u.state == TaskState::Killed)
+        reason = task_killed("");
       return failed(u.id, std::move(reason), &u, turn);
     }
   }
@@ -45,10 +54,12 @@ bool TaskScheduler::within_result_size(TaskSet& set, const TaskUpdate& u, Turn& 
   set.total_result_size +=
       u.result_block.empty() ? static_cast<int64_t>(u.result.size()) : u.result_size;
   ++set.calculated_results;
-  if (options_.max_result_size <= 0 || set.total_result_size <= options_.max_result_size) return true;
+  if (options_.max_result_size <= 0 || set.total_result_size <= options_.max_result_size)
+    return true;
   abort(set,
-        "Total size of serialized results of " + std::to_string(set.calculated_results) + " tasks (" +
-            conf::show_size(set.total_result_size) + ") is bigger than spark.driver.maxResultSize (" +
+        "Total size of serialized results of " + std::to_string(set.calculated_results) +
+            " tasks (" + conf::show_size(set.total_result_size) +
+            ") is bigger than spark.driver.maxResultSize (" +
             conf::show_size(options_.max_result_size) + ")",
         turn);
   return false;
@@ -93,7 +104,8 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   Attempt* a = attempts_.find(result.task);
   if (node.empty() || !a) return;
   TaskUpdate u = std::move(node.mapped());
-  if (!result.bytes) return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
+  if (!result.bytes)
+    return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
   u.result = std::move(*result.bytes);
   turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
   succeeded(result.task, u, turn);
@@ -134,7 +146,8 @@ void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
 void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn) {
   attempts_.each([&](TaskId id, const Attempt& other) {
     if (other.set == &set && other.index == index)
-      turn.send(executors_.at(other.executor).peer, KillTask{id, true, "another attempt succeeded"});
+      turn.send(executors_.at(other.executor).peer,
+                KillTask{id, true, "another attempt succeeded"});
   });
 }
 
@@ -149,7 +162,7 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
   end.info.finished = turn.now;
   if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
-    turn.log(Level::Warn, lost_text(end));
+    turn.log(Level::Warn, first_line(lost_text(end)));
   progress_.task_ended(end, turn);
   after_failure(set, end, turn);
   finish_if_done(set, turn);
@@ -168,14 +181,16 @@ void TaskScheduler::after_failure(TaskSet& set, const TaskEnd& end, Turn& turn) 
   if (set.zombie()) return;
   const std::string where = "Task " + std::to_string(end.index) + " in stage " + set.id();
   if (end.reason.class_name.ends_with("FileAlreadyExistsException"))
-    return abort(set, where + " can not write to output file: " + end.reason.description +
-                          "; not retrying", turn);
+    return abort(
+        set, where + " can not write to output file: " + end.reason.description + "; not retrying",
+        turn);
   if (counts_as_failure(end.reason)) {
     const int32_t failures = set.count_failure(end.index);
     if (failures >= options_.max_task_failures)
-      return abort(set, where + " failed " + std::to_string(failures) +
-                            " times, most recent failure: " + lost_text(end) +
-                            "\nDriver stacktrace:", turn);
+      return abort(set,
+                   where + " failed " + std::to_string(failures) +
+                       " times, most recent failure: " + lost_text(end) + "\nDriver stacktrace:",
+                   turn);
   }
   set.requeue(end.index);
   offer_all_ = offer_all_ || !idle_.empty();

@@ -25,9 +25,9 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
       finish_if_done(other, turn);
     }
   const auto rank = [](const TaskSetSpec& s) { return std::tuple(s.priority, s.stage, s.attempt); };
-  const auto at = std::upper_bound(
-      queue_.begin(), queue_.end(), rank(spec),
-      [&](const auto& key, const auto& set) { return key < rank(set->spec()); });
+  const auto at =
+      std::upper_bound(queue_.begin(), queue_.end(), rank(spec),
+                       [&](const auto& key, const auto& set) { return key < rank(set->spec()); });
   queue_.insert(at, std::make_unique<TaskSet>(std::move(spec), executors_, options_,
                                               next_program_++, turn.now));
   if (!submitted_any_ && !options_.is_local)
@@ -58,8 +58,8 @@ void TaskScheduler::finish_if_done(TaskSet& set, Turn& turn) {
   set.each_sent([&](int32_t e) {
     if (executors_.alive(e)) turn.send(executors_.at(e).peer, ForgetProgram{set.program()});
   });
-  const auto at = std::find_if(queue_.begin(), queue_.end(),
-                               [&](const auto& s) { return s.get() == &set; });
+  const auto at =
+      std::find_if(queue_.begin(), queue_.end(), [&](const auto& s) { return s.get() == &set; });
   retired_.push_back(std::move(*at));
   queue_.erase(at);
 }
@@ -125,7 +125,8 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
     if (!a) continue;
     TaskEndReason reason = task_end(TaskEndKind::ExecutorLostFailure);
     reason.executor = executors_.at(executor).id;
-    reason.exit_caused_by_app = loss.caused_by_app && a->running;
+    const bool blamed = a->running || (!a->ahead && a->set->lost_before_report(a->index));
+    reason.exit_caused_by_app = loss.caused_by_app && blamed;
     reason.description = loss.reason;
     failed(id, std::move(reason), nullptr, turn);
   }
@@ -138,8 +139,7 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
 
 void TaskScheduler::update_idle(int32_t executor) {
   Executor& e = executors_.at(executor);
-  const int32_t slots =
-      e.state == Executor::State::Active ? std::max(0, e.free_slots()) : 0;
+  const int32_t slots = e.state == Executor::State::Active ? std::max(0, e.free_slots()) : 0;
   idle_slots_ += slots - e.idle_slots;
   e.idle_slots = slots;
   if (slots > 0 && e.idle_at < 0) {
@@ -216,17 +216,23 @@ void TaskScheduler::resource_offers(std::vector<Offer> offers, bool all_free, bo
   }
 }
 
+namespace {
+/// No executor is always the first to be asked.
+std::vector<TaskScheduler::Offer> rotated(std::vector<TaskScheduler::Offer> offers, size_t by) {
+  if (offers.size() > 1)
+    std::rotate(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(by % offers.size()),
+                offers.end());
+  return offers;
+}
+}  // namespace
+
 std::vector<TaskScheduler::Offer> TaskScheduler::real_offers() {
   std::vector<Offer> offers;
   const std::vector<int32_t>& from = offer_all_ ? idle_ : freed_;
   offers.reserve(from.size());
   for (const int32_t e : from)
     if (const int32_t slots = executors_.at(e).idle_slots; slots > 0) offers.push_back({e, slots});
-  // No executor is always the first to be asked.
-  if (offers.size() > 1)
-    std::rotate(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(rotation_++ % offers.size()),
-                offers.end());
-  return offers;
+  return rotated(std::move(offers), rotation_++);
 }
 
 std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
@@ -235,13 +241,11 @@ std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
   offers.reserve(from.size());
   for (const int32_t slot : from) {
     const Executor& e = executors_.at(slot);
-    const int32_t room = std::min(options_.launch_ahead, options_.launch_ahead - e.ahead);
-    if (e.state == Executor::State::Active && e.slots > 0 && room > 0) offers.push_back({slot, room});
+    const int32_t room = options_.launch_ahead - e.ahead;
+    if (e.state == Executor::State::Active && e.slots > 0 && room > 0)
+      offers.push_back({slot, room});
   }
-  if (offers.size() > 1)
-    std::rotate(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(rotation_++ % offers.size()),
-                offers.end());
-  return offers;
+  return rotated(std::move(offers), rotation_++);
 }
 
 void TaskScheduler::settle(Turn& turn) {
@@ -255,8 +259,10 @@ void TaskScheduler::settle(Turn& turn) {
   offer_all_ = false;
   freed_.clear();
   if (!idle_.empty()) {
-    if (!anything_pending()) revoke_for_idle(turn);
-    else set_revive_timer(turn);
+    if (!anything_pending())
+      revoke_for_idle(turn);
+    else
+      set_revive_timer(turn);
   }
   retired_.clear();
 }

@@ -1,15 +1,16 @@
 // Offers of free slots → launches, across task sets; and what becomes of each attempt.
 //
-// Each executor is offered its slots and `launch_ahead` tasks more, which wait in the executor's own queue so
-// that a slot never waits a round trip. First all real slots are filled, round-robin; only when no executor
-// has a slot free are tasks sent ahead. A task ahead is LAUNCHING: TaskStarted is published when a slot
-// becomes its own (a task before it ended) or the executor says that it runs, so listeners see what they
-// would see without launch-ahead. It is taken back (RevokeTasks, answered by TasksRevoked) when another
-// executor idles and nothing is pending; a revoked attempt leaves no trace but its task id.
+// Each executor is offered its slots and `launch_ahead` tasks more, which wait in the executor's
+// own queue so that a slot never waits a round trip. First all real slots are filled, round-robin;
+// only when no executor has a slot free are tasks sent ahead. A task ahead is LAUNCHING:
+// TaskStarted is published when a slot becomes its own (a task before it ended) or the executor
+// says that it runs, so listeners see what they would see without launch-ahead. It is taken back
+// (RevokeTasks, answered by TasksRevoked) when another executor idles and nothing is pending; a
+// revoked attempt leaves no trace but its task id.
 //
-// Cost of a task: one launch and one end, each a few array accesses, its two events and its result; nothing
-// here walks over all pending tasks or all executors per task.
-// Source: Spark 4.3 TaskSchedulerImpl, TaskSetManager, CoarseGrainedSchedulerBackend.
+// Cost of a task: one launch and one end, each a few array accesses, its two events and its result;
+// nothing here walks over all pending tasks or all executors per task. Source: Spark 4.3
+// TaskSchedulerImpl, TaskSetManager, CoarseGrainedSchedulerBackend.
 #pragma once
 
 #include <memory>
@@ -73,7 +74,10 @@ class TaskScheduler {
 
   /// Offer everything at the end of this turn.
   void revive() { offer_all_ = true; }
-  void revive_timer() { revive_timer_set_ = false; offer_all_ = true; }
+  void revive_timer() {
+    revive_timer_set_ = false;
+    offer_all_ = true;
+  }
   /// The starvation timer ran.
   void starvation(Turn& turn);
   /// Why the cluster manager gives nothing; said beside the starvation warning.
@@ -86,7 +90,8 @@ class TaskScheduler {
     int32_t executor = 0;
     int32_t slots = 0;
   };
-  /// One round of offers. `all_free`: they are all that is free. `ahead`: beyond the executors' slots.
+  /// One round of offers. `all_free`: they are all that is free. `ahead`: beyond the executors'
+  /// slots.
   void resource_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
 
   bool idle() const { return queue_.empty() && attempts_.live() == 0; }
@@ -147,8 +152,8 @@ class TaskScheduler {
   std::map<TaskId, TaskUpdate> fetching_;  // indirect results on their way
   int64_t next_program_ = 0;
 
-  std::vector<int32_t> idle_;   // executors with free slots
-  int32_t idle_slots_ = 0;      // their sum
+  std::vector<int32_t> idle_;  // executors with free slots
+  int32_t idle_slots_ = 0;     // their sum
   int32_t total_ahead_ = 0, total_revoking_ = 0;
   std::vector<int32_t> freed_;  // executors to offer at the end of this turn
   bool offer_all_ = false;

@@ -39,8 +39,7 @@ std::string TaskSet::id() const {
 
 int32_t TaskSet::index_of(int32_t output) const {
   const auto it = std::lower_bound(spec_.ids.begin(), spec_.ids.end(), output);
-  return it == spec_.ids.end() || *it != output ? -1
-                                                : static_cast<int32_t>(it - spec_.ids.begin());
+  return it == spec_.ids.end() || *it != output ? -1 : static_cast<int32_t>(it - spec_.ids.begin());
 }
 
 // ---- pending lists -----------------------------------------------------------------------------
@@ -124,10 +123,14 @@ bool TaskSet::more_in(std::map<int32_t, Stack>& lists) {
 
 bool TaskSet::more_at(Locality level) {
   switch (level) {
-    case Locality::Process: return more_in(for_executor_);
-    case Locality::Node: return more_in(for_host_);
-    case Locality::NoPref: return located_ ? more_in(no_prefs_) : pending_ > 0;
-    default: return false;
+    case Locality::Process:
+      return more_in(for_executor_);
+    case Locality::Node:
+      return more_in(for_host_);
+    case Locality::NoPref:
+      return located_ ? more_in(no_prefs_) : pending_ > 0;
+    default:
+      return false;
   }
 }
 
@@ -168,10 +171,14 @@ void TaskSet::recompute_locality() {
 
 Duration TaskSet::wait(Locality level) const {
   switch (level) {
-    case Locality::Process: return options_.locality_wait_process;
-    case Locality::Node: return options_.locality_wait_node;
-    case Locality::Rack: return options_.locality_wait_rack;
-    default: return Duration{0};
+    case Locality::Process:
+      return options_.locality_wait_process;
+    case Locality::Node:
+      return options_.locality_wait_node;
+    case Locality::Rack:
+      return options_.locality_wait_rack;
+    default:
+      return Duration{0};
   }
 }
 

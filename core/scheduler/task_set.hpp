@@ -1,9 +1,9 @@
 // One stage attempt's tasks: which are pending, where they would rather run, how often they failed.
 //
-// Pending tasks are lists of indices, and removal is lazy: a popped index that is running or done is skipped.
-// A set whose tasks have no preferences keeps no lists at all but a range of fresh indices and a stack of
-// those to retry. Per task: 8 bytes, 4–8 for its ids, 12 more in a map stage.
-// Source: Spark 4.3 TaskSetManager.
+// Pending tasks are lists of indices, and removal is lazy: a popped index that is running or done
+// is skipped. A set whose tasks have no preferences keeps no lists at all but a range of fresh
+// indices and a stack of those to retry. Per task: 8 bytes, 4–8 for its ids, 12 more in a map
+// stage. Source: Spark 4.3 TaskSetManager.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/scheduler/executors.hpp"
@@ -26,7 +27,7 @@ inline constexpr size_t kLocalities = 5;
 /// Source: Spark TaskLocation.
 struct TaskLocation {
   std::string host;
-  ExecutorId executor;       // empty: any of the host
+  ExecutorId executor;  // empty: any of the host
   bool hdfs_cached = false;
   bool operator==(const TaskLocation&) const = default;
 };
@@ -123,6 +124,14 @@ class TaskSet {
   void complete(int32_t index);
   /// Failures so far, with this one.
   int32_t count_failure(int32_t index) { return ++task(index).failures; }
+  /// An executor died under an attempt that had a slot but had not said that it ran. True: not for
+  /// the first time. A task that ends its process before it could report would else be tried
+  /// without end.
+  bool lost_before_report(int32_t index) {
+    const bool before = task(index).lost_unreported;
+    task(index).lost_unreported = true;
+    return before;
+  }
   /// Pending again, before all others, unless it is done or runs elsewhere.
   void requeue(int32_t index);
   /// Tasks whose output is lost with an executor, now pending again.
@@ -150,6 +159,7 @@ class TaskSet {
     uint8_t copies = 0;
     bool successful : 1 = false;
     bool queued : 1 = true;  // counted in pending_
+    bool lost_unreported : 1 = false;
   };
   using Stack = std::vector<int32_t>;
   /// Indices from `next` on were never popped; `again` goes first.

@@ -9,13 +9,12 @@
 
 namespace tinderbox::core {
 
-/// Shape: all listener events of a turn are one Publish, which stands where the first of them was posted;
-/// so it precedes every result that those events announce.
+/// Shape: all listener events of a turn are one Publish, which stands where the first of them was
+/// posted; so it precedes every result that those events announce.
 class Turn {
  public:
   /// `number`: of this turn, different from all earlier ones.
-  Turn(Time time, uint64_t number, DriverEffects& effects)
-      : now(time), id(number), out(effects) {}
+  Turn(Time time, uint64_t number, DriverEffects& effects) : now(time), id(number), out(effects) {}
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 

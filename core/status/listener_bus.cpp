@@ -19,7 +19,10 @@ class ListenerBus::Impl {
  public:
   explicit Impl(Options options) : options_(std::move(options)) {}
 
-  void add(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
+  void add(std::shared_ptr<Listener> listener) {
+    net::Lock lock(mutex_);
+    listeners_.push_back(std::move(listener));
+  }
 
   void start() {
     {
@@ -94,6 +97,7 @@ class ListenerBus::Impl {
 
   void run() {
     std::vector<ListenerEvent> batch;
+    std::vector<std::shared_ptr<Listener>> listeners;
     for (;;) {
       {
         net::Lock lock(mutex_);
@@ -108,8 +112,9 @@ class ListenerBus::Impl {
           return;
         }
         batch.swap(queue_);
+        listeners = listeners_;
       }
-      for (auto& listener : listeners_) deliver(*listener, batch);
+      for (auto& listener : listeners) deliver(*listener, batch);
     }
   }
 
@@ -126,11 +131,11 @@ class ListenerBus::Impl {
 
   // Constant after start().
   Options options_;
-  std::vector<std::shared_ptr<Listener>> listeners_;
   std::thread thread_;
 
   mutable net::Mutex mutex_;
   net::Condition changed_;
+  std::vector<std::shared_ptr<Listener>> listeners_ GUARDED_BY(mutex_);
   std::vector<ListenerEvent> queue_ GUARDED_BY(mutex_);
   size_t waiting_ GUARDED_BY(mutex_) = 0;  // queued and being delivered
   bool running_ GUARDED_BY(mutex_) = false;

@@ -47,7 +47,7 @@ class ListenerBus {
   /// stop().
   ~ListenerBus();
 
-  /// Before start(), so that no listener misses the first event.
+  /// It gets every event from the next batch on; all of them when it was added before start(). Thread: any.
   void add(std::shared_ptr<Listener> listener);
   /// Events posted before are delivered now.
   void start();

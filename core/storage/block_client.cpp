@@ -58,8 +58,7 @@ void BlockClient::on(const Event& event, Time now, Effects& out) {
              event);
 }
 
-// ---- what is asked for
-// ---------------------------------------------------------------------------
+// ---- what is asked for ----------------------------------------------------------------
 
 void BlockClient::on_fetch(const FetchBlocks& e, Time now, Effects& out) {
   Request& request = requests_[e.request];
@@ -120,8 +119,7 @@ void BlockClient::open(Link& link, uint64_t number, Time now, Effects& out) {
   out.push_back(Send<ToBlocks>{link.peer, std::move(m)});
 }
 
-// ---- links
-// ---------------------------------------------------------------------------------------
+// ---- links ----------------------------------------------------------------------------
 
 uint64_t BlockClient::link_to(const std::string& address) {
   const auto [it, fresh] = link_of_.try_emplace(address, next_link_);
@@ -222,8 +220,7 @@ void BlockClient::on_timer(const BlockClientTimer& e, Time now, Effects& out) {
   lose(e.link, link, "it was silent for too long", now, out);
 }
 
-// ---- what comes back
-// -----------------------------------------------------------------------------
+// ---- what comes back ------------------------------------------------------------------
 
 BlockClient::Stream* BlockClient::find(PeerId from, uint64_t number, Time now) {
   const auto link_id = link_of_peer_.find(from);

@@ -37,8 +37,7 @@ struct BlockTransfer::Inbox {
   bool stopped GUARDED_BY(mutex) = false;
 };
 
-// ---- the thread
-// ----------------------------------------------------------------------------------
+// ---- the thread -----------------------------------------------------------------------
 
 /// The loop with its endpoint and both machines. Thread: all but start, post and after are the
 /// loop's.
@@ -132,8 +131,7 @@ void BlockTransfer::interrupt() {
   }
 }
 
-// ---- requests
-// ------------------------------------------------------------------------------------
+// ---- requests -------------------------------------------------------------------------
 
 void BlockTransfer::set_local_dirs(const ExecutorId& executor,
                                    std::vector<std::string> directories) {
@@ -221,8 +219,7 @@ void BlockTransfer::fetch_async(BlockWant want, std::function<void(Result<Payloa
   ask_peers(inbox->request, {{0, want.from.address, want.block, want.size}});
 }
 
-// ---- streams
-// -------------------------------------------------------------------------------------
+// ---- streams --------------------------------------------------------------------------
 
 /// What one task fetches: blocks that arrived first, then one that is read directly, else it waits.
 class BlockTransfer::Stream : public BlockStream {

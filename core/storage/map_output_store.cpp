@@ -68,8 +68,7 @@ std::vector<int64_t> lengths_of(const std::vector<int64_t>& offsets) {
 
 }  // namespace
 
-// ---- files
-// ---------------------------------------------------------------------------------------
+// ---- files ----------------------------------------------------------------------------
 
 MapOutputFiles::Loaded MapOutputFiles::load(const std::string& index_path,
                                             const std::string& checksum_path) {
@@ -167,8 +166,7 @@ Result<std::vector<int64_t>> MapOutputFiles::lengths(const std::string& data_pat
   return lengths_of(offsets);
 }
 
-// ---- writing
-// -------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------
 
 /// Collects the partitions; moves over to a file once they are no longer small.
 class MapOutputStore::Pending : public PendingMapOutput {
@@ -313,8 +311,7 @@ Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int
   return lengths;
 }
 
-// ---- reading and removing
-// ------------------------------------------------------------------------
+// ---- reading and removing -------------------------------------------------------------
 
 Result<Payload> MapOutputStore::read(const BlockId& block) {
   std::shared_ptr<const InMemory> memory;

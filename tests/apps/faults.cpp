@@ -1,0 +1,224 @@
+// An application that breaks its own cluster in the middle of a job and checks, from the scheduler's events, that
+// the fault hit this job and that the scheduler did what it should. Run by tests/faults_test.sh.
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "core/api/tinderbox.hpp"
+#include "core/status/listener_bus.hpp"
+
+namespace {
+
+using namespace tinderbox;
+using core::ListenerEvent;
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error("FAULT TEST: " + what); }
+void require(bool ok, const std::string& what) {
+  if (!ok) fail(what);
+}
+
+/// pid → command line, of all processes.
+std::map<int, std::string> processes() {
+  std::map<int, std::string> all;
+  DIR* proc = opendir("/proc");
+  while (dirent* e = readdir(proc)) {
+    int pid = std::atoi(e->d_name);
+    std::ifstream file("/proc/" + std::string(e->d_name) + "/cmdline");
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string line = text.str();
+    for (char& c : line)
+      if (c == '\0') c = ' ';
+    if (pid > 0) all[pid] = line;
+  }
+  closedir(proc);
+  return all;
+}
+
+int pid_of_executor(const std::string& app, const std::string& executor) {
+  for (const auto& [pid, line] : processes())
+    if (line.find(" --app-id " + app + " ") != std::string::npos &&
+        line.find(" --executor-id " + executor + " ") != std::string::npos)
+      return pid;
+  return 0;
+}
+
+int parent_of(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  int parent = 0;
+  char state;
+  std::sscanf(line.c_str() + line.rfind(')') + 1, " %c %d", &state, &parent);
+  return parent;
+}
+
+/// Keeps all events; `watch` sees each as it comes, on the listener's thread.
+class Recorder : public core::Listener {
+ public:
+  std::function<void(const ListenerEvent&)> watch;
+  void on_events(std::span<const ListenerEvent> events) override {
+    for (const ListenerEvent& e : events) {
+      std::lock_guard lock(mutex_);
+      all_.push_back(e);
+      if (auto* s = std::get_if<core::TaskStarted>(&e)) running_[s->task.executor.value].insert(s->task.id);
+      if (auto* t = std::get_if<core::TaskEnded>(&e)) running_[t->task.executor.value].erase(t->task.id);
+      if (watch) watch(e);
+    }
+  }
+  /// Only within `watch`.
+  size_t running_on(const std::string& executor) { return running_[executor].size(); }
+  template <class T, class F>
+  size_t count(F match) {
+    std::lock_guard lock(mutex_);
+    size_t n = 0;
+    for (const ListenerEvent& e : all_)
+      if (auto* t = std::get_if<T>(&e)) n += match(*t);
+    return n;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ListenerEvent> all_;
+  std::map<std::string, std::set<TaskId>> running_;
+};
+
+void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+struct Fault {
+  Context& context;
+  std::string app;
+  std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+  std::string victim;  // executor id
+  size_t was_running = 0;
+
+  Fault(Context& c, std::string id) : context(c), app(std::move(id)) { context.add_listener(recorder); }
+
+  void kill_executor(const std::string& executor, bool its_worker) {
+    int pid = pid_of_executor(app, executor);
+    require(pid > 0, "no process of executor " + executor + " of " + app);
+    if (its_worker) pid = parent_of(pid);
+    require(kill(pid, SIGKILL) == 0, "cannot kill " + std::to_string(pid));
+    victim = executor;
+  }
+  void check_lost_tasks_ran_again() {
+    std::set<std::pair<int32_t, int32_t>> lost;
+    recorder->count<core::TaskEnded>([&](const core::TaskEnded& e) {
+      bool is_lost = e.reason.kind == TaskEndKind::ExecutorLostFailure && e.task.executor.value == victim;
+      if (is_lost) lost.insert({e.task.stage.value, e.task.index});
+      return is_lost;
+    });
+    require(was_running > 0, "the victim ran no task of this job when it was killed");
+    require(!lost.empty(), "no task of executor " + victim + " ended as lost");
+    size_t retried = recorder->count<core::TaskStarted>([&](const core::TaskStarted& e) {
+      return e.task.attempt >= 1 && lost.contains({e.task.stage.value, e.task.index});
+    });
+    require(retried > 0, "no lost task was tried again");
+  }
+};
+
+/// A victim dies while it runs tasks of this job.
+void lose_while_running(Fault& f, bool worker) {
+  bool some_ended = false;
+  f.recorder->watch = [&, worker](const ListenerEvent& e) {
+    some_ended |= std::holds_alternative<core::TaskEnded>(e);
+    auto* started = std::get_if<core::TaskStarted>(&e);
+    if (!started || !some_ended || !f.victim.empty()) return;
+    const std::string& executor = started->task.executor.value;
+    f.was_running = f.recorder->running_on(executor);
+    f.kill_executor(executor, worker);
+  };
+  int64_t sum = f.context.range(0, 24, 1, 24)
+                    .map([](int64_t x) { return pause_ms(100), x * x; })
+                    .reduce([](int64_t a, int64_t b) { return a + b; });
+  require(sum == 4324, "wrong result " + std::to_string(sum));
+  require(!f.victim.empty(), "nothing was killed");
+  f.check_lost_tasks_ran_again();
+}
+
+/// The holder of map outputs dies between the stages.
+void lose_map_outputs(Fault& f) {
+  std::set<std::string> holders;
+  f.recorder->watch = [&](const ListenerEvent& e) {
+    if (auto* t = std::get_if<core::TaskEnded>(&e); t && t->task.stage.value == 0)
+      holders.insert(t->task.executor.value);
+    auto* stage = std::get_if<core::StageCompleted>(&e);
+    if (stage && stage->stage.stage.value == 0 && f.victim.empty()) f.kill_executor(*holders.begin(), false);
+  };
+  auto sums = f.context.range(0, 4000, 1, 8)
+                  .map([](int64_t x) { return std::pair<int64_t, int64_t>(x % 40, x); })
+                  .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 8)
+                  .map([](const std::pair<int64_t, int64_t>& p) { return pause_ms(20), p.second; })
+                  .reduce([](int64_t a, int64_t b) { return a + b; });
+  require(sums == 4000 * 3999 / 2, "wrong result " + std::to_string(sums));
+  require(!f.victim.empty(), "nothing was killed");
+  size_t again = f.recorder->count<core::StageSubmitted>(
+      [](const core::StageSubmitted& s) { return s.stage.attempt >= 1; });
+  require(again > 0, "no stage was tried again");
+}
+
+/// A task ends its executor's process: four attempts, then the job fails, and the next job works.
+void exit_in_task(Fault& f) {
+  std::string message;
+  try {
+    f.context.range(0, 2, 1, 2).foreach([](int64_t x) {
+      if (x == 1) _exit(42);
+    });
+  } catch (const JobFailed& e) {
+    message = e.what();
+  }
+  require(message.find("failed 4 times") != std::string::npos, "not 'failed 4 times' but: " + message);
+  require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
+}
+
+/// A user function throws: four attempts, its message, and the process goes on.
+void throw_in_task(Fault& f) {
+  std::string message;
+  try {
+    f.context.range(0, 4, 1, 4).foreach([](int64_t x) {
+      if (x == 2) throw std::runtime_error("record 2 is bad");
+    });
+  } catch (const JobFailed& e) {
+    message = e.what();
+  }
+  require(message.find("failed 4 times") != std::string::npos, "not 'failed 4 times' but: " + message);
+  require(message.find("record 2 is bad") != std::string::npos, "without the user's message: " + message);
+  require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
+}
+
+/// Tasks of 100 ms for `seconds`, so that a script can break things meanwhile.
+void long_job(Fault& f, int seconds) {
+  int32_t tasks = seconds * 20;
+  int64_t count = f.context.range(0, tasks, 1, tasks).map([](int64_t x) { return pause_ms(100), x; }).count();
+  require(count == tasks, "wrong result " + std::to_string(count));
+}
+
+int run(Context& context, std::span<const std::string> args) {
+  if (args.empty()) fail("which fault?");
+  Fault f(context, context.application_id());
+  if (args[0] == "executor") lose_while_running(f, false);
+  else if (args[0] == "worker") lose_while_running(f, true);
+  else if (args[0] == "map-output") lose_map_outputs(f);
+  else if (args[0] == "exit") exit_in_task(f);
+  else if (args[0] == "throw") throw_in_task(f);
+  else if (args[0] == "long") long_job(f, std::stoi(args[1]));
+  else fail("unknown fault " + args[0]);
+  std::printf("%s: right result\n", args[0].c_str());
+  return 0;
+}
+
+TINDERBOX_APPLICATION(faults, "break the cluster: executor | worker | map-output | exit | throw | long SECONDS", run);
+
+}  // namespace
