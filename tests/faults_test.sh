@@ -21,7 +21,8 @@ json_is() {
     read -rt 0.05 <> <(:) || true
   done
 }
-submit() { "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@"; }
+# In the background: $driver is the driver's own process, which `submit` becomes.
+submit_long() { "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" long "$1" > "$2" 2>&1 & driver=$!; }
 run_fault() { timeout 60 "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@" > "$dir/$1.out" 2>&1 \
   && grep -q 'right result' "$dir/$1.out" || { cat "$dir/$1.out"; false; }; }
 
@@ -37,8 +38,7 @@ check "a worker is killed while its executor runs tasks" run_fault worker
 start_worker worker3 --cores 1 --memory 2g
 
 driver_killed() {
-  submit long 60 > "$dir/driver.out" 2>&1 &
-  local driver=$!
+  submit_long 60 "$dir/driver.out"
   json_is coresused 2 && kill -9 $driver && json_is coresused 0 5
 }
 check "the driver is killed: the master has the cores back within 5 s" driver_killed
@@ -46,15 +46,21 @@ check "the driver is killed: the master has the cores back within 5 s" driver_ki
 stop_cluster
 
 executors() { pgrep -f -- "--driver-url.*--app-id" | sort | tr '\n' ' '; }
+two_executors() {
+  local tries=200
+  until [ "$(executors | wc -w)" = 2 ]; do
+    (( tries-- > 0 )) || { echo "executors: $(executors)"; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+}
 # master_restart MODE: kills the master in the middle of a job and starts another one at the same address.
 master_restart() {
   local mode=$1 before after
   start_master --conf spark.deploy.recoveryMode="$mode" --conf spark.deploy.recoveryDirectory="$dir/recovery-$mode"
   start_worker "$mode-1" --cores 1 --memory 2g
   start_worker "$mode-2" --cores 1 --memory 2g
-  submit long 6 > "$dir/$mode.out" 2>&1 &
-  local driver=$!
-  json_is coresused 2 || return 1
+  submit_long 6 "$dir/$mode.out"
+  json_is coresused 2 && two_executors || return 1
   before=$(executors)
   kill -9 "$master_pid"
   wait "$master_pid" 2>/dev/null
