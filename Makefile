@@ -52,7 +52,7 @@ LIBS := $(if $(ZMQ_DIR),$(ZMQ_DIR)/lib/libzmq.a) -Wl,--start-group $(PACKAGED) -
 SOURCES := $(wildcard main.cpp) $(sort $(shell find cmd core net conf -name '*.cpp' 2>/dev/null))
 APP_SRC := $(filter cmd/apps/%,$(SOURCES))
 LIB_SRC ?= $(filter-out $(APP_SRC),$(SOURCES))
-TEST_SRC ?= $(sort $(wildcard tests/*_test.cpp tests/sim*.cpp tests/sim/*.cpp)) tests/run.cpp
+TEST_SRC ?= $(sort $(wildcard tests/*.cpp tests/sim/*.cpp))
 TEST_BIN ?= $(B)/tests/run
 HEADERS := $(sort $(shell find cmd core net conf tests -name '*.hpp' 2>/dev/null))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)

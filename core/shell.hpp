@@ -51,8 +51,9 @@ class Switchboard {
     refuse(from, "conversation " + std::to_string(p.conversation) + " is not spoken here");
   }
   void refuse(PeerId from, const std::string& why) {
-    ++refused_;
-    net::log(net::Level::Warn, "Switchboard", "dropped a peer: " + why);
+    if (net::worth_a_line(++refused_))
+      net::log(net::Level::Warn, "Switchboard",
+               "dropped a peer: " + why + " (" + std::to_string(refused_) + " so far)");
     endpoint_.drop(from);
     for (auto& f : on_lost_) f(from);
   }

@@ -15,6 +15,10 @@ namespace {
 constexpr size_t kInlinePayload = 512;
 constexpr size_t kMaxTokens = 4u << 20;
 constexpr int kMaxDepth = 32;
+/// Memory for the items of lists and maps in one message: so much, and so many times the body's size. An item may
+/// take one byte on the wire and hundreds here.
+constexpr size_t kItemMemory = 32 << 20, kItemMemoryPerByte = 8;
+constexpr size_t kMapNode = 48;
 
 struct Buffer {
   Bytes bytes;
@@ -152,7 +156,11 @@ struct Tokens : msgpack::null_visitor {
 class Reader {
  public:
   Reader(const std::vector<Token>& tokens, const Payload& body, const std::vector<Payload>& frames)
-      : at_(tokens.data()), end_(at_ + tokens.size()), body_(body), frames_(frames) {}
+      : at_(tokens.data()),
+        end_(at_ + tokens.size()),
+        body_(body),
+        frames_(frames),
+        memory_(kItemMemory + kItemMemoryPerByte * body.size()) {}
 
   template <class T>
   bool get(T& v) {
@@ -215,7 +223,7 @@ class Reader {
   template <class T>
   bool get_vector(std::vector<T>& v) {
     const Token& t = *at_++;
-    if (t.kind != Token::Array || t.size > size_t(end_ - at_)) return false;
+    if (t.kind != Token::Array || t.size > size_t(end_ - at_) || !take(t.size, sizeof(T))) return false;
     v.resize(t.size);
     for (T& x : v)
       if (!get(x)) return false;
@@ -225,6 +233,7 @@ class Reader {
   bool get_map(std::map<K, V>& m) {
     const Token& t = *at_++;
     if (t.kind != Token::Array || t.size % 2 != 0) return false;
+    if (!take(t.size / 2, sizeof(std::pair<K, V>) + kMapNode)) return false;
     for (uint32_t i = 0; i < t.size; i += 2) {
       K key{};
       if (!get(key) || !get(m[key])) return false;
@@ -246,6 +255,11 @@ class Reader {
       return ok;
     }
   }
+  bool take(size_t items, size_t bytes) {
+    if (items > memory_ / bytes) return false;
+    memory_ -= items * bytes;
+    return true;
+  }
   bool skip() {
     for (uint64_t n = 1; n > 0; --n) {
       if (at_ == end_) return false;
@@ -259,12 +273,13 @@ class Reader {
   const Token* end_;
   const Payload& body_;
   const std::vector<Payload>& frames_;
+  size_t memory_;
 };
 
 /// The tokens of `body`, in a buffer that the thread reuses. Null: not one whole, bounded value.
 const std::vector<Token>* parse(std::string_view body) {
   static thread_local Tokens tokens;
-  if (tokens.all.capacity() > (64u << 10)) tokens.all = {};
+  if (tokens.all.capacity() > (64u << 10)) std::vector<Token>().swap(tokens.all);
   tokens.all.clear();
   tokens.depth = 0;
   tokens.budget = body.size();

@@ -3,7 +3,8 @@
 // Problem: ROUTER drops silently, knows no connections, and reports no loss. What we add:
 // - a peer is a routing id seen on one descriptor (ZMQ_SRCFD); the socket monitor names the descriptor
 //   whose connection ended, so that a killed peer is known within a millisecond;
-// - shutdown() of that descriptor is the only way to drop a peer;
+// - shutdown() of that descriptor is the only way to drop a peer; what it had sent before is still in
+//   ZeroMQ's queue, so a dropped peer is remembered, and ignored, until its connection has ended;
 // - a DEALER never reconnects: each connection is one incarnation, a new try is a new PeerId.
 // A descriptor may be reused before the monitor's event of its old connection was read: a message of a
 // new routing id on a descriptor in use ends the old peer, and the event that follows is spent on it.
@@ -18,12 +19,17 @@
 #include "net/context.hpp"
 #include "net/endpoint.hpp"
 #include "net/frames.hpp"
+#include "net/log.hpp"
 #include "net/names.hpp"
 
 namespace tinderbox::net {
 namespace {
 
 constexpr int kLingerMs = 500;
+/// Messages that wait for one peer which does not read; one more and it is dropped.
+constexpr int kMaxUnsent = 1 << 17;
+/// Messages that are handled before timers and other sockets get a turn.
+constexpr int kMaxTurn = 4096;
 constexpr int kEnded = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
@@ -71,8 +77,9 @@ class RealSocketEndpoint final : public SocketEndpoint {
     router_ = zmq_socket(context_.get(), ZMQ_ROUTER);
     set_common(router_, where.max_message_bytes);
     set(router_, ZMQ_ROUTER_MANDATORY, 1);
+    set(router_, ZMQ_SNDHWM, kMaxUnsent);  // strangers may ask and never read
     set(router_, ZMQ_BACKLOG, 4096);
-    router_monitor_ = monitor(router_, ZMQ_EVENT_DISCONNECTED);
+    router_monitor_ = monitor(router_, kEnded & ~ZMQ_EVENT_CLOSED);
     Result<int> port = bind(where);
     if (!port) {
       close_with_monitor(router_, router_monitor_);
@@ -88,8 +95,12 @@ class RealSocketEndpoint final : public SocketEndpoint {
     if (auto d = dealers_.find(to); d != dealers_.end())
       return send_packet(d->second.socket, {}, packet);
     auto a = accepted_.find(to);
-    if (a == accepted_.end()) return false;
+    if (a == accepted_.end() || a->second.dropped) return false;
     if (send_packet(router_, a->second.route, packet)) return true;
+    if (zmq_errno() == EAGAIN) {
+      reject("it does not read what it is sent");
+      drop(to);
+    }
     lose_later(to);
     return false;
   }
@@ -122,9 +133,9 @@ class RealSocketEndpoint final : public SocketEndpoint {
       loop_.unwatch_socket(dealer.socket);
       loop_.unwatch_socket(dealer.monitor);
       close_with_monitor(dealer.socket, dealer.monitor);
-    } else if (auto a = accepted_.find(peer); a != accepted_.end()) {
-      ::shutdown(a->second.fd, SHUT_RDWR);
-      forget(a);
+    } else if (auto a = accepted_.find(peer); a != accepted_.end() && !a->second.dropped) {
+      a->second.dropped = true;
+      shut(peer, a->second);
     }
   }
 
@@ -136,7 +147,15 @@ class RealSocketEndpoint final : public SocketEndpoint {
   struct Accepted {
     std::string route;
     int fd;
+    bool dropped = false;  // its connection is about to end
   };
+
+  /// The descriptor may belong to somebody else by now: the monitor knows.
+  void shut(PeerId id, const Accepted& peer) {
+    read_router_monitor();
+    if (auto f = by_fd_.find(peer.fd); f != by_fd_.end() && f->second == id)
+      ::shutdown(peer.fd, SHUT_RDWR);
+  }
 
   void* monitor(void* socket, int events) {
     std::string name = "inproc://monitor-" + std::to_string(reinterpret_cast<uintptr_t>(socket)) +
@@ -175,15 +194,20 @@ class RealSocketEndpoint final : public SocketEndpoint {
   void read_router() {
     read_router_monitor();
     int fd;
-    while (router_ && receive_frames(router_, frames_, fd)) deliver_accepted(fd);
+    for (int n = 0; receive_frames(router_, frames_, fd); ++n) {
+      deliver_accepted(fd);
+      if (n == kMaxTurn) return;
+    }
     read_router_monitor();
     tell_losses();
   }
   void read_router_monitor() {
     int fd;
-    while (next_monitor_event(router_monitor_, fd)) {
+    while (int event = next_monitor_event(router_monitor_, fd)) {
       auto spent = spent_.find(fd);
-      if (spent != spent_.end()) {
+      if (event != ZMQ_EVENT_DISCONNECTED) {
+        reject("no greeting of ours");
+      } else if (spent != spent_.end()) {
         if (--spent->second == 0) spent_.erase(spent);
       } else if (auto p = by_fd_.find(fd); p != by_fd_.end()) {
         lost_.push_back(p->second);
@@ -195,11 +219,17 @@ class RealSocketEndpoint final : public SocketEndpoint {
     std::string route(frames_[0].view());
     auto known = by_route_.find(route);
     PeerId id = known != by_route_.end() ? known->second : learn(route, fd);
+    if (accepted_.at(id).dropped) return;
     std::optional<Packet> packet = parse_packet(frames_, 1);
     if (packet) return handler_.on_packet(id, std::move(*packet));
-    ++rejected_;
+    reject("frames that are no message of ours");
     drop(id);
     handler_.on_lost(id);
+  }
+  void reject(const char* why) {
+    if (worth_a_line(++rejected_))
+      log(Level::Warn, "Endpoint", "dropped a peer: " + std::string(why) + " (" +
+                                       std::to_string(rejected_) + " so far)");
   }
   PeerId learn(const std::string& route, int fd) {
     if (auto old = by_fd_.find(fd); old != by_fd_.end()) {
@@ -215,6 +245,8 @@ class RealSocketEndpoint final : public SocketEndpoint {
   void lose_later(PeerId peer) {
     loop_.post([this, alive = std::weak_ptr<bool>(alive_), peer] {
       if (alive.expired()) return;
+      if (auto a = accepted_.find(peer); a != accepted_.end() && a->second.dropped)
+        return handler_.on_lost(peer);
       lost_.push_back(peer);
       tell_losses();
     });
@@ -225,12 +257,14 @@ class RealSocketEndpoint final : public SocketEndpoint {
     for (PeerId peer : lost) {
       auto a = accepted_.find(peer);
       if (a == accepted_.end()) continue;
+      bool told = a->second.dropped;
       forget(a);
-      handler_.on_lost(peer);
+      if (!told) handler_.on_lost(peer);
     }
   }
   void forget(std::unordered_map<PeerId, Accepted>::iterator a) {
-    by_route_.erase(a->second.route);
+    if (auto r = by_route_.find(a->second.route); r != by_route_.end() && r->second == a->first)
+      by_route_.erase(r);
     if (auto f = by_fd_.find(a->second.fd); f != by_fd_.end() && f->second == a->first)
       by_fd_.erase(f);
     accepted_.erase(a);
@@ -244,7 +278,7 @@ class RealSocketEndpoint final : public SocketEndpoint {
       if (packet) {
         handler_.on_packet(id, std::move(*packet));
       } else {
-        ++rejected_;
+        reject("frames that are no message of ours");
         drop(id);
         handler_.on_lost(id);
       }

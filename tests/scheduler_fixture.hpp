@@ -1,6 +1,7 @@
 // A Driver machine with executors that do what the test says, over virtual time.
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <deque>
 #include <map>
 #include <memory>
