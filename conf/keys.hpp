@@ -45,6 +45,11 @@ inline constexpr Key<Text> kRedactionRegex{"spark.redaction.regex",
 inline constexpr Key<bool> kSubmitWaitAppCompletion{
     "spark.standalone.submit.waitAppCompletion", "false",
     "a cluster-mode submit waits until the driver has ended"};
+inline constexpr Key<Duration> kAppRegistrationTimeout{
+    "tinderbox.registration.timeout", "20s", Unit::kSecond,
+    "how long an application waits for a master's answer before it tries again"};
+inline constexpr Key<int> kAppRegistrationAttempts{
+    "tinderbox.registration.attempts", "3", "tries to register with a master before the driver ends"};
 inline constexpr Key<bool> kDynamicAllocationEnabled{
     "spark.dynamicAllocation.enabled", "false",
     "scale executors with load; here it only allows --num-executors 0"};

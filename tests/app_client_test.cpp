@@ -21,6 +21,8 @@ AppClientOptions options(std::vector<std::string> masters = {"spark://m:7077"}) 
   o.description = app_of(4);
   o.driver_address = "d:7078";
   o.user = "ann";
+  o.registration_timeout = 20s;
+  o.registration_attempts = 3;
   return o;
 }
 
@@ -76,7 +78,8 @@ TEST_CASE("three attempts of 20 s, then the application is dead", "[app_client]"
     CHECK(delay == 20s);
     out = r.feed(again);
   }
-  CHECK(all<AppDead>(out) == std::vector<AppDead>{{"All masters are unresponsive! Giving up."}});
+  CHECK(all<AppDead>(out) == std::vector<AppDead>{{"All masters are unresponsive! Giving up. spark://m:7077 did not answer in 3 tries "
+                                    "of 20 s; check --master and that a master runs there"}});
   CHECK(r.feed(StartApp{}).empty());
 }
 

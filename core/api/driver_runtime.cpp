@@ -94,7 +94,8 @@ class RealDriverRuntime final : public DriverRuntime {
     if (!made) throw JobFailed(made.error().message);
   }
   void remove_broadcast(BroadcastId id, bool keep_on_driver) override {
-    post(DestroyBroadcast{id});
+    // A local executor shares the driver's blocks: there is nothing to free but all of it.
+    if (!keep_on_driver || !backend_->local_executor()) post(DestroyBroadcast{id});
     if (!keep_on_driver) services_->on_driver_message(RemoveBroadcast{id});
   }
   void unpersist(RddId id) override { post(UnpersistRdd{id}); }
@@ -171,6 +172,7 @@ class RealDriverRuntime final : public DriverRuntime {
     auto shared = std::make_shared<DriverEvent>(std::move(event));
     loop_->post([this, shared] {
       if (shell_) shell_->feed(std::move(*shared));
+      else if (auto* dead = std::get_if<BackendDead>(shared.get())) never_registered(dead->reason);
       else early_.push_back(std::move(*shared));
     });
   }
@@ -238,9 +240,16 @@ class RealDriverRuntime final : public DriverRuntime {
     registration_.notify_all();
   }
 
+  void never_registered(const std::string& reason) {
+    net::Lock lock(registration_mutex_);
+    no_registration_ = reason;
+    registration_.notify_all();
+  }
+
   void wait_for_registration() {
     net::Lock lock(registration_mutex_);
-    while (app_.value.empty()) registration_.wait(lock);
+    while (app_.value.empty() && no_registration_.empty()) registration_.wait(lock);
+    if (app_.value.empty()) throw conf::Error(no_registration_);
   }
 
   void merge(const std::vector<AccumulatorUpdate>& updates) {
@@ -270,6 +279,7 @@ class RealDriverRuntime final : public DriverRuntime {
   JobWaiters waiters_;
   std::atomic<int32_t> cores_{0};
   net::Mutex registration_mutex_;
+  std::string no_registration_ GUARDED_BY(registration_mutex_);
   net::Condition registration_;
   AppId app_;
   net::Mutex accumulators_mutex_;

@@ -65,6 +65,8 @@ class StandaloneBackend final : public Backend {
     o.masters = masters_;
     o.driver_address = address_;
     o.user = net::user_name();
+    o.registration_timeout = place_.conf.get(conf::kAppRegistrationTimeout);
+    o.registration_attempts = place_.conf.get(conf::kAppRegistrationAttempts);
     ApplicationDescription& d = o.description;
     d.name = place_.app_name;
     d.max_cores = place_.conf.get(conf::kCoresMax);

@@ -13,6 +13,15 @@ std::string address_of(const std::string& url) {
   return at == std::string::npos ? url : url.substr(at + 3);
 }
 
+std::string unresponsive(const AppClientOptions& o) {
+  std::string masters;
+  for (const std::string& url : o.masters) masters += (masters.empty() ? "" : ", ") + url;
+  return "All masters are unresponsive! Giving up. " + masters + " did not answer in " +
+         std::to_string(o.registration_attempts) + " tries of " +
+         std::to_string(o.registration_timeout / std::chrono::seconds(1)) +
+         " s; check --master and that a master runs there";
+}
+
 }  // namespace
 
 std::vector<std::string> executor_arguments(const std::string& driver_address) {
@@ -64,8 +73,7 @@ void AppClient::reconnect(Effects& out) {
 void AppClient::handle(const AppTimer& e, Effects& out) {
   if (e.epoch != epoch_ || master_) return;
   if (e.kind == AppTimer::Kind::Reconnect) return reconnect(out);
-  if (attempt_ >= options_.registration_attempts)
-    return die("All masters are unresponsive! Giving up.", out);
+  if (attempt_ >= options_.registration_attempts) return die(unresponsive(options_), out);
   register_with_masters(out);
 }
 
@@ -127,7 +135,8 @@ void AppClient::connected_to(PeerId master, Effects& out) {
 }
 
 void AppClient::handle(const PeerLost& e, Effects& out) {
-  tried_.erase(e.peer);
+  if (auto tried = tried_.extract(e.peer))
+    out.push_back(Log{Level::Warn, "Failed to connect to master " + tried.mapped()});
   if (e.peer != master_) return;
   master_ = 0;
   out.push_back(Log{

@@ -24,8 +24,8 @@ struct AppClientOptions {
   ApplicationDescription description;
   std::string driver_address;  // host:port of the driver's control socket
   std::string user, token;     // of Identity
-  Duration registration_timeout = std::chrono::seconds(20);
-  int32_t registration_attempts = 3;
+  Duration registration_timeout{};
+  int32_t registration_attempts = 1;
   Duration first_reconnect = std::chrono::seconds(1), longest_reconnect = std::chrono::seconds(15);
 };
 

@@ -10,12 +10,13 @@ static int run_inverted_index(tinderbox::Context& context, std::span<const std::
   if (args.size() < 2) throw std::invalid_argument("inverted_index takes OUT FILE...");
   std::vector<tinderbox::Rdd<Entry>> entries;
   for (const std::string& file : args.subspan(1)) {
-    // A lambda captures nothing; what it needs travels in capture() and comes first among its arguments.
-    auto places = tinderbox::capture(file, [](const std::string& file, const auto& numbered, auto& emit) {
-      tinderbox::words(numbered.first, [&](std::string_view word) {
-        return emit(Entry(word, Place(file, numbered.second + 1)));
-      });
-    });
+    // A lambda captures nothing: what it needs travels in capture() and is its first argument.
+    auto places =
+        tinderbox::capture(file, [](const std::string& file, const auto& numbered, auto& emit) {
+          tinderbox::words(numbered.first, [&](std::string_view word) {
+            return emit(Entry(word, Place(file, numbered.second + 1)));
+          });
+        });
     entries.push_back(context.text_file(file).zip_with_index().flat_map<Entry>(places));
   }
   context.union_all(entries)

@@ -1,0 +1,130 @@
+// An application that runs every kind of step through a real cluster and checks each against plain loops.
+// Run by tests/engine_test.sh in local, local-cluster and standalone mode.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "core/api/tinderbox.hpp"
+
+namespace {
+
+using namespace tinderbox;
+using Pair = std::pair<int64_t, int64_t>;
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::runtime_error(std::string("ENGINE TEST: ") + what);
+}
+
+std::vector<int64_t> numbers(int64_t n) {
+  std::vector<int64_t> v;
+  for (int64_t i = 0; i < n; ++i) v.push_back(i);
+  return v;
+}
+
+void narrow_steps(Context& c) {
+  auto odd = c.parallelize(numbers(1000), 7).filter([](int64_t x) { return x % 2 == 1; });
+  auto text = odd.map([](int64_t x) { return "n" + std::to_string(x); }).collect();
+  require(text.size() == 500 && text.front() == "n1" && text.back() == "n999", "filter, map, collect");
+  require(odd.take(3) == std::vector<int64_t>{1, 3, 5}, "take");
+  require(c.range(0, 10, 1, 3).zip(c.range(10, 20, 1, 3)).map([](const Pair& p) { return p.first * p.second; }).collect()[2] == 24,
+          "zip");
+  int64_t fold = odd.fold(0, [](int64_t a, int64_t b) { return a + b; });
+  require(fold == 250000, "fold");
+  require(odd.union_with(odd).distinct().count() == 500, "union, distinct");
+}
+
+void shuffles(Context& c) {
+  auto pairs = c.range(0, 20000, 1, 9).map([](int64_t x) { return Pair(x % 100, x); });
+  auto sums = pairs.reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 5).collect_as_map();
+  require(sums.size() == 100 && sums.at(7) == 7 * 200 + 100 * (199 * 200 / 2), "reduce_by_key");
+  auto groups = pairs.group_by_key(4).map([](const auto& g) { return Pair(g.first, int64_t(g.second.size())); }).collect_as_map();
+  require(groups.size() == 100 && groups.at(99) == 200, "group_by_key");
+  auto sorted = c.range(0, 5000, 1, 6).map([](int64_t x) { return Pair((x * 7919) % 5000, x); }).sort_by_key(true, 4).collect();
+  require(sorted.size() == 5000 && std::is_sorted(sorted.begin(), sorted.end()), "sort_by_key");
+  auto left = c.range(0, 100, 1, 3).map([](int64_t x) { return Pair(x, x); });
+  auto right = c.range(50, 150, 1, 4).map([](int64_t x) { return Pair(x, -x); });
+  auto joined = left.join(right).collect();
+  require(joined.size() == 50, "join");
+  require(c.range(0, 1000, 1, 10).repartition(3).count() == 1000, "repartition");
+  require(c.range(0, 1000, 1, 10).coalesce(2).collect() == numbers(1000), "coalesce");
+}
+
+/// Map outputs of megabytes go to files; results of megabytes come as blocks.
+void large_data(Context& c) {
+  auto big = c.range(0, 64, 1, 4).map([](int64_t x) { return std::pair<int64_t, std::string>(x, std::string(100'000, char('a' + x % 26))); });
+  auto parts = big.partition_by(4).map([](const auto& p) { return int64_t(p.second.size()); }).collect();
+  require(std::accumulate(parts.begin(), parts.end(), int64_t{0}) == 6'400'000, "shuffle of large values");
+  auto back = big.collect();
+  require(back.size() == 64 && back[63].second == std::string(100'000, char('a' + 63 % 26)), "results over the direct limit");
+}
+
+void stored(Context& c) {
+  for (const StorageLevel& level : {MEMORY_ONLY, DISK_ONLY, MEMORY_AND_DISK}) {
+    auto counted = c.long_accumulator();
+    auto rdd = c.range(0, 100, 1, 4).map(capture(counted, [](const auto& n, int64_t x) {
+      n.add(1);
+      return x * 2;
+    }));
+    rdd.persist(level);
+    require(rdd.count() == 100 && rdd.count() == 100 && rdd.collect()[99] == 198, "persist");
+    require(counted.value() == 100, "a persisted rdd is computed once");
+    rdd.unpersist();
+    require(rdd.count() == 100 && counted.value() == 200, "unpersist");
+  }
+}
+
+void shared(Context& c) {
+  std::map<int64_t, std::string> names;
+  for (int64_t i = 0; i < 1000; ++i) names[i] = std::string(10'000, char('a' + i % 26));
+  auto table = c.broadcast(names);
+  auto sizes = c.range(0, 1000, 1, 8).map(capture(table, [](const auto& t, int64_t x) { return int64_t(t.value().at(x).size()); }));
+  require(sizes.sum() == 10'000'000, "broadcast of several pieces");
+  auto sum = c.long_accumulator("sum");
+  c.range(1, 11, 1, 3).foreach(capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
+  require(sum.value() == 55, "accumulator");
+  table.unpersist();
+  require(sizes.count() == 1000, "broadcast after unpersist");
+}
+
+void files(Context& c, const std::string& directory) {
+  c.range(0, 1000, 1, 5).map([](int64_t x) { return std::to_string(x); }).save_as_text_file(directory + "/numbers");
+  require(c.text_file(directory + "/numbers", 7).count() == 1000, "save_as_text_file, text_file of a directory");
+  require(c.text_file(directory + "/numbers/part-*").map([](std::string_view l) { return int64_t(l.size()); }).sum() == 2890,
+          "text_file of a glob");
+  c.set_checkpoint_dir(directory + "/checkpoints");
+  auto rdd = c.range(0, 100, 1, 3).map([](int64_t x) { return x + 1; });
+  rdd.checkpoint();
+  require(rdd.count() == 100 && rdd.is_checkpointed() && rdd.sum() == 5050, "checkpoint");
+}
+
+/// --files and --archives are in the working directory of every executor.
+void shipped(Context& c) {
+  auto lines = c.range(0, 8, 1, 8).map([](int64_t) {
+    std::string a, b;
+    std::ifstream("shipped.txt") >> a;
+    std::ifstream("unpacked/inner.txt") >> b;
+    return a + "," + b;
+  }).collect();
+  require(std::set<std::string>(lines.begin(), lines.end()) == std::set<std::string>{"hello,inner"}, "--files, --archives");
+}
+
+int run(Context& c, std::span<const std::string> args) {
+  narrow_steps(c);
+  shuffles(c);
+  large_data(c);
+  stored(c);
+  shared(c);
+  files(c, args[0]);
+  if (args.size() > 1 && args[1] == "shipped") shipped(c);
+  std::printf("all steps: right results\n");
+  return 0;
+}
+
+TINDERBOX_APPLICATION(engine, "check every kind of step: DIRECTORY [shipped]", run);
+
+}  // namespace
