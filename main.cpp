@@ -1,4 +1,5 @@
-// The role table: argv[0] (a link), argv[1] or SPARK_K8S_CMD picks a line, the line's function runs.
+// The role table: argv[0] (a link), argv[1] or SPARK_K8S_CMD picks a line, the line's function
+// runs.
 #include "cmd/dispatch.hpp"
 #include "cmd/roles.hpp"
 

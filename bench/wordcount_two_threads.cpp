@@ -1,8 +1,9 @@
-// The peer of `wordcount`: the same count written by hand for this one job, two threads, keys inline.
+// The peer of `wordcount`: the same count written by hand for this one job, two threads, keys
+// inline.
 //
-// Each thread reads half of the file through a 256 KiB buffer, splits at ASCII white space and counts into an
-// open-addressing table of 32-byte slots; words over 16 bytes go to a side map. A word waits in a short queue while
-// its slot is prefetched. The tables are merged at the end.
+// Each thread reads half of the file through a 256 KiB buffer, splits at ASCII white space and
+// counts into an open-addressing table of 32-byte slots; words over 16 bytes go to a side map. A
+// word waits in a short queue while its slot is prefetched. The tables are merged at the end.
 // Prints the number of distinct words, of words, and the seconds it took.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,7 +81,8 @@ class Table {
     uint64_t hash = (lo ^ (hi * 0x9e3779b97f4a7c15ull)) * 0xff51afd7ed558ccdull;
     return hash ^ (hash >> 32);
   }
-  static Slot& find(std::vector<Slot>& slots, uint64_t lo, uint64_t hi, uint64_t length, uint64_t hash) {
+  static Slot& find(std::vector<Slot>& slots, uint64_t lo, uint64_t hi, uint64_t length,
+                    uint64_t hash) {
     for (size_t i = hash & (slots.size() - 1);; i = (i + 1) & (slots.size() - 1)) {
       Slot& s = slots[i];
       if (s.length == 0 || (s.lo == lo && s.hi == hi && s.length == length)) return s;
@@ -117,7 +119,8 @@ constexpr auto kMasks = [] {
 
 void add_word(Table& table, const char* word, size_t length) {
   if (length > kInline) return table.add_long({word, length}, 1);
-  // The buffer is readable 16 bytes beyond its end, so whole words are loaded and what follows is masked off.
+  // The buffer is readable 16 bytes beyond its end, so whole words are loaded and what follows is
+  // masked off.
   uint64_t lo, hi;
   std::memcpy(&lo, word, 8);
   std::memcpy(&hi, word + 8, 8);
@@ -175,6 +178,7 @@ int main(int argc, char** argv) {
   other.join();
   first.merge(second);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  std::printf("%zu %lld %.3f\n", first.distinct(), static_cast<long long>(first.total()), took.count());
+  std::printf("%zu %lld %.3f\n", first.distinct(), static_cast<long long>(first.total()),
+              took.count());
   return 0;
 }

@@ -15,8 +15,8 @@
 #include "net/elf.hpp"
 #include "net/environment.hpp"
 #include "net/exec.hpp"
-#include "net/run.hpp"
 #include "net/log.hpp"
+#include "net/run.hpp"
 
 namespace tinderbox::cmd {
 namespace {
@@ -76,12 +76,10 @@ struct Session {
   }
 };
 
-void run_empty_tasks(Context& context, int32_t tasks) {
-  context.range(0, 0, 1, tasks).count();
-}
+void run_empty_tasks(Context& context, int32_t tasks) { context.range(0, 0, 1, tasks).count(); }
 
-/// Ten jobs of 10,000 empty tasks after one to warm up. The best of five such rounds counts: the machine's
-/// other load only ever lowers it; all rounds are printed.
+/// Ten jobs of 10,000 empty tasks after one to warm up. The best of five such rounds counts: the
+/// machine's other load only ever lowers it; all rounds are printed.
 void null_tasks(const Options& o) {
   constexpr int32_t kTasks = 10'000, kJobs = 10, kRounds = 5;
   Session s(o, kCluster);
@@ -95,8 +93,9 @@ void null_tasks(const Options& o) {
   }
   s.runtime->stop();
   int64_t want = int64_t{kTasks} * (kJobs * kRounds + 1);
-  std::printf("# listener: %ld TaskStart, %ld TaskEnd of %ld tasks\n", static_cast<long>(s.counter->started()),
-              static_cast<long>(s.counter->ended()), static_cast<long>(want));
+  std::printf("# listener: %ld TaskStart, %ld TaskEnd of %ld tasks\n",
+              static_cast<long>(s.counter->started()), static_cast<long>(s.counter->ended()),
+              static_cast<long>(want));
   if (s.counter->started() != want || s.counter->ended() != want)
     throw conf::Error("null_tasks_per_s does not count: the listener missed events");
   std::sort(rates.begin(), rates.end());
@@ -134,14 +133,16 @@ void shuffle_200x200(const Options& o) {
 }
 
 void wordcount(const Options& o) {
-  if (o.data.empty()) throw conf::Error("wordcount_s needs --data DIR; bench --make-data DIR makes it");
+  if (o.data.empty())
+    throw conf::Error("wordcount_s needs --data DIR; bench --make-data DIR makes it");
   Session s(o, kThreads);
   std::vector<double> seconds;
   int64_t words = 0;
   for (int round = 0; round < 3; ++round) {
     Time start = net::wall_clock();
     words = s.context->text_file(o.data + "/text.txt")
-                .flat_map<std::string_view>([](std::string_view l, auto& emit) { tinderbox::words(l, emit); })
+                .flat_map<std::string_view>(
+                    [](std::string_view l, auto& emit) { tinderbox::words(l, emit); })
                 .map([](std::string_view w) { return std::pair<std::string_view, int64_t>(w, 1); })
                 .reduce_by_key([](int64_t a, int64_t b) { return a + b; })
                 .count();
@@ -166,7 +167,8 @@ void startup(const Options& o) {
   for (int i = 0; i < 11; ++i) {
     Time start = net::wall_clock();
     Result<std::string> out = net::run_and_read(
-        net::own_path(), {"tinderbox", "bench", "--first-task", "--master", o.master.empty() ? kCluster : o.master});
+        net::own_path(),
+        {"tinderbox", "bench", "--first-task", "--master", o.master.empty() ? kCluster : o.master});
     if (!out) throw conf::Error("startup_ms: " + out.error().message);
     Time done{Duration(std::atoll(out->c_str()))};
     ms.push_back(seconds_between(start, done) * 1e3);
@@ -180,7 +182,8 @@ void executor_idle_rss(const Options& o) {
   run_empty_tasks(*s.context, 100);
   int64_t largest = 0;
   for (int64_t pid : net::child_processes()) largest = std::max(largest, net::resident_bytes(pid));
-  if (largest == 0) throw conf::Error("executor_idle_rss_mb: no executor process of this process found");
+  if (largest == 0)
+    throw conf::Error("executor_idle_rss_mb: no executor process of this process found");
   report("executor_idle_rss_mb", static_cast<double>(largest) / 1e6, "MB");
 }
 
@@ -189,9 +192,12 @@ struct Measure {
   void (*run)(const Options&);
 };
 constexpr Measure kMeasures[] = {
-    {"null_tasks_per_s", null_tasks},       {"one_task_job_ms", one_task_job},
-    {"shuffle_200x200_s", shuffle_200x200}, {"wordcount_s", wordcount},
-    {"startup_ms", startup},                {"executor_idle_rss_mb", executor_idle_rss},
+    {"null_tasks_per_s", null_tasks},
+    {"one_task_job_ms", one_task_job},
+    {"shuffle_200x200_s", shuffle_200x200},
+    {"wordcount_s", wordcount},
+    {"startup_ms", startup},
+    {"executor_idle_rss_mb", executor_idle_rss},
 };
 
 void make_data(const Options& o) {
@@ -210,7 +216,8 @@ std::string known_names() {
 
 void run(const Options& o) {
   for (const std::string& name : o.names)
-    if (std::none_of(std::begin(kMeasures), std::end(kMeasures), [&](auto& m) { return m.name == name; }))
+    if (std::none_of(std::begin(kMeasures), std::end(kMeasures),
+                     [&](auto& m) { return m.name == name; }))
       throw conf::Error("'" + name + "' is not a benchmark; there are " + known_names());
   for (const Measure& m : kMeasures) {
     bool named = std::find(o.names.begin(), o.names.end(), m.name) != o.names.end();
@@ -224,7 +231,8 @@ void run(const Options& o) {
 int bench(Args args) {
   CLI::App cli("tinderbox bench: measures this build\nNames: " + known_names(), "bench");
   Options o;
-  cli.add_option("--master", o.master, std::string("default: ") + kCluster + ", for wordcount_s " + kThreads);
+  cli.add_option("--master", o.master,
+                 std::string("default: ") + kCluster + ", for wordcount_s " + kThreads);
   cli.add_option("--data", o.data, "folder with text.txt, for wordcount_s");
   cli.add_option("--make-data", o.make_data, "make text.txt in this folder instead of measuring");
   cli.add_option("--mb", o.megabytes, "size of what --make-data makes")->check(CLI::PositiveNumber);
@@ -234,9 +242,12 @@ int bench(Args args) {
   declare_process_conf(cli, o.conf);
   if (std::optional<int> code = parse(cli, args)) return *code;
   [[maybe_unused]] auto quiet = net::set_log_level("WARN");
-  if (!o.make_data.empty()) make_data(o);
-  else if (o.first_task) first_task(o);
-  else run(o);
+  if (!o.make_data.empty())
+    make_data(o);
+  else if (o.first_task)
+    first_task(o);
+  else
+    run(o);
   return core::kExitOk;
 }
 

@@ -50,7 +50,8 @@ std::string_view link_name(std::string_view path) {
 }
 
 std::string usage(std::span<const Role> roles) {
-  std::string text = "Usage: tinderbox ROLE [arguments]    (tinderbox ROLE --help tells more)\n\nRoles:\n";
+  std::string text =
+      "Usage: tinderbox ROLE [arguments]    (tinderbox ROLE --help tells more)\n\nRoles:\n";
   for (const Role& role : roles)
     text += "  " + std::string(role.name) + std::string(13 - role.name.size(), ' ') +
             std::string(role.help) + "\n";
@@ -72,9 +73,7 @@ Choice choose(std::span<const Role> roles, Args argv) {
   return {find_alias(roles, kFlags, first), argv.subspan(2)};
 }
 
-int run(const Role& role, Args args) try {
-  return role.run(args);
-} catch (const conf::Error& e) {
+int run(const Role& role, Args args) try { return role.run(args); } catch (const conf::Error& e) {
   net::write_error("Error: " + std::string(e.what()) + "\n");
   return e.exit_code();
 } catch (const std::bad_alloc&) {
@@ -93,7 +92,8 @@ int dispatch(std::span<const Role> roles, Args argv) {
   net::configure_signals();
   Choice choice = choose(roles, argv);
   if (choice.role) return run(*choice.role, choice.args);
-  if (argv.size() >= 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
+  if (argv.size() >= 2 &&
+      (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
     net::write_error(usage(roles));
     return core::kExitOk;
   }

@@ -35,7 +35,8 @@ Application application(const std::string& name) {
   std::string names;
   for (const Application& a : all) names += (names.empty() ? "" : ", ") + std::string(a.name);
   if (name.empty())
-    throw conf::Error("No main class set; name one of this file's applications with --class: " + names);
+    throw conf::Error("No main class set; name one of this file's applications with --class: " +
+                      names);
   throw conf::Error("Failed to load class " + name + ". This file has: " + names,
                     core::kExitClassNotFound);
 }
@@ -62,7 +63,8 @@ std::shared_ptr<core::ProgressBar> progress_bar(const conf::Conf& conf) {
   return std::make_shared<core::ProgressBar>(net::terminal_width, net::show_status_line);
 }
 
-void start_ticking(const std::shared_ptr<core::ProgressBar>& bar, net::Loop& loop, Duration interval) {
+void start_ticking(const std::shared_ptr<core::ProgressBar>& bar, net::Loop& loop,
+                   Duration interval) {
   if (bar) loop.post([bar, &loop, interval] { core::ProgressBar::run(bar, loop, interval); });
 }
 
@@ -87,11 +89,14 @@ int run(const Options& o) {
 }  // namespace
 
 int driver(Args args) {
-  CLI::App cli("tinderbox driver: runs an application's main and its scheduler; submit, workers and pods "
-               "start it", "driver");
+  CLI::App cli(
+      "tinderbox driver: runs an application's main and its scheduler; submit, workers and pods "
+      "start it",
+      "driver");
   Options o;
   cli.add_option("--class", o.main_class, "which of the file's applications");
-  cli.add_option("--elf", o.elf, "application's ELF file, a path or URL, to run instead of this one");
+  cli.add_option("--elf", o.elf,
+                 "application's ELF file, a path or URL, to run instead of this one");
   cli.footer("-- ARGUMENTS...: what follows a lone -- is the application's");
   declare_process_conf(cli, o.conf);
   auto end = std::find(args.begin(), args.end(), std::string_view("--"));

@@ -16,23 +16,27 @@ namespace tinderbox::cmd {
 namespace {
 
 struct Options {
-  std::string driver_url, id, hostname, bind_address, app_id, worker_url, resources_file, pod_name, elf;
+  std::string driver_url, id, hostname, bind_address, app_id, worker_url, resources_file, pod_name,
+      elf;
   int cores = 0, profile = 0;
   ProcessConfOptions conf;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.add_option("--driver-url", o.driver_url, "spark://CoarseGrainedScheduler@HOST:PORT")->required();
+  app.add_option("--driver-url", o.driver_url, "spark://CoarseGrainedScheduler@HOST:PORT")
+      ->required();
   app.add_option("--executor-id", o.id, "this executor's id")->required();
   app.add_option("--hostname", o.hostname, "name or address under which others reach this host");
   app.add_option("--bind-address", o.bind_address, "address to listen on (default: the host name)");
   app.add_option("--cores", o.cores, "task slots")->required()->check(CLI::PositiveNumber);
   app.add_option("--app-id", o.app_id, "the application's id")->required();
   app.add_option("--worker-url", o.worker_url, "worker that started this executor");
-  app.add_option("--resourcesFile", o.resources_file, "resources given by the worker (not used yet)");
+  app.add_option("--resourcesFile", o.resources_file,
+                 "resources given by the worker (not used yet)");
   app.add_option("--resourceProfileId", o.profile, "resource profile");
   app.add_option("--podName", o.pod_name, "name of this executor's pod");
-  app.add_option("--elf", o.elf, "application's ELF file, a path or URL, to run instead of this one");
+  app.add_option("--elf", o.elf,
+                 "application's ELF file, a path or URL, to run instead of this one");
   declare_process_conf(app, o.conf);
 }
 
@@ -77,7 +81,8 @@ core::ExecutorServiceOptions service_options(const Options& o) {
 }  // namespace
 
 int executor(Args args) {
-  CLI::App app("tinderbox executor: runs tasks of one application; workers and pods start it", "executor");
+  CLI::App app("tinderbox executor: runs tasks of one application; workers and pods start it",
+               "executor");
   Options o;
   declare(app, o);
   if (std::optional<int> code = parse(app, args)) return *code;
@@ -85,13 +90,15 @@ int executor(Args args) {
   int code = core::kExitOk;
   auto loop = net::make_poll_loop();
   auto endpoint = net::make_socket_endpoint(*loop);
-  core::ExecutorService service(*loop, *endpoint, service_options(o), [&](int c, const std::string& why) {
-    code = c;
-    net::log(c == 0 ? net::Level::Info : net::Level::Error, "Executor", why);
-    loop->stop();
-  });
+  core::ExecutorService service(
+      *loop, *endpoint, service_options(o), [&](int c, const std::string& why) {
+        code = c;
+        net::log(c == 0 ? net::Level::Info : net::Level::Error, "Executor", why);
+        loop->stop();
+      });
   net::StopSignals signals(*loop, [&](int signal) {
-    service.request_stop(core::kExitSignalBase + signal, "received signal " + std::to_string(signal));
+    service.request_stop(core::kExitSignalBase + signal,
+                         "received signal " + std::to_string(signal));
   });
   service.start();
   loop->run();

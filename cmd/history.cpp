@@ -1,4 +1,5 @@
-// The history role: the binary knows its place; event logs are not written yet, so there is nothing to show.
+// The history role: the binary knows its place; event logs are not written yet, so there is nothing
+// to show.
 #include "cmd/roles.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
@@ -8,7 +9,8 @@ namespace tinderbox::cmd {
 int history(Args args) {
   for (std::string_view arg : args) {
     if (arg != "--help" && arg != "-h") continue;
-    net::write_error("Usage: tinderbox history\n\nShows finished applications from their event logs.\n");
+    net::write_error(
+        "Usage: tinderbox history\n\nShows finished applications from their event logs.\n");
     return core::kExitOk;
   }
   net::write_error(

@@ -48,7 +48,8 @@ class Zipf {
  public:
   explicit Zipf(size_t n) : share_(n), alias_(n) {
     double sum = 0;
-    for (size_t i = 0; i < n; ++i) sum += share_[i] = std::pow(static_cast<double>(i + 1), -kExponent);
+    for (size_t i = 0; i < n; ++i)
+      sum += share_[i] = std::pow(static_cast<double>(i + 1), -kExponent);
     std::vector<size_t> small, large;
     for (size_t i = 0; i < n; ++i) {
       share_[i] *= static_cast<double>(n) / sum;

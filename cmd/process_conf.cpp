@@ -28,7 +28,8 @@ namespace {
 void apply_log_level(const conf::Conf& conf) {
   auto level = conf.get(conf::kLogLevel);
   if (!level) return;
-  if (Result<std::string> set = net::set_log_level(*level); !set) throw conf::Error(set.error().message);
+  if (Result<std::string> set = net::set_log_level(*level); !set)
+    throw conf::Error(set.error().message);
 }
 
 }  // namespace
@@ -44,11 +45,14 @@ conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
   if (!path.empty()) {
     using Kind = conf::FileText::Kind;
     conf::FileText file = conf::read_file(path);
-    if (file.kind == Kind::kRegular) layers.add_file(path, file.text);
+    if (file.kind == Kind::kRegular)
+      layers.add_file(path, file.text);
     else if (named && file.kind == Kind::kMissing)
       throw conf::Error("Properties file " + path + " does not exist");
-    else if (named && file.kind == Kind::kUnreadable) throw conf::Error(file.error);
-    else if (named) throw conf::Error("Properties file " + path + " is not a normal file");
+    else if (named && file.kind == Kind::kUnreadable)
+      throw conf::Error(file.error);
+    else if (named)
+      throw conf::Error("Properties file " + path + " is not a normal file");
   }
   for (const std::string& setting : options.settings) layers.add_conf(setting);
   for (const std::string& line : layers.warnings()) net::write_error("Warning: " + line + "\n");
@@ -67,7 +71,7 @@ std::optional<int> parse(CLI::App& app, Args args) {
     net::write_error(app.help());
     return core::kExitOk;
   } catch (const CLI::ParseError& e) {
-    net::write_error("Error: " + std::string(e.what()) + "\n" + app.help());
+    net::write_error("Error: " + std::string(e.what()) + "; tinderbox " + app.get_name() + " --help tells more\n");
     return core::kExitFailure;
   }
 }

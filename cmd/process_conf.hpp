@@ -29,8 +29,8 @@ conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope = c
 std::string advertised_host(const conf::Conf& conf);
 /// Exit code when the role should end: --help (0), or a misuse, told on stderr (1).
 std::optional<int> parse(CLI::App& app, Args args);
-/// Fetches `elf` when it is a URL, and becomes it, in the same role with the same arguments. Returns when
-/// it is this program's own build. Errors: conf::Error.
+/// Fetches `elf` when it is a URL, and becomes it, in the same role with the same arguments.
+/// Returns when it is this program's own build. Errors: conf::Error.
 void exec_other(const std::string& role, const std::string& elf, Args args);
 
 }  // namespace tinderbox::cmd

@@ -48,7 +48,8 @@ std::vector<std::string> masters_of(const conf::Conf& conf) {
   auto parsed = conf::parse_master_url(url);
   auto* standalone = std::get_if<conf::StandaloneMaster>(&parsed);
   if (!standalone)
-    throw conf::Error("No external SparkSubmitOperations clients found for master url: '" + url + "'");
+    throw conf::Error("No external SparkSubmitOperations clients found for master url: '" + url +
+                      "'");
   std::vector<std::string> masters;
   for (const conf::HostPort& m : standalone->masters) masters.push_back(conf::to_string(m));
   return masters;
@@ -97,8 +98,10 @@ int submission_action(const conf::SubmitRequest& request) {
   core::SubmissionOptions options;
   options.masters = masters_of(request.conf);
   DriverId id{request.submission_id};
-  if (request.action == conf::Action::kKill) options.request = RequestKillDriver{id};
-  else options.request = RequestDriverStatus{id};
+  if (request.action == conf::Action::kKill)
+    options.request = RequestKillDriver{id};
+  else
+    options.request = RequestDriverStatus{id};
   return converse(std::move(options));
 }
 

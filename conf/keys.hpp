@@ -49,7 +49,8 @@ inline constexpr Key<Duration> kAppRegistrationTimeout{
     "tinderbox.registration.timeout", "20s", Unit::kSecond,
     "how long an application waits for a master's answer before it tries again"};
 inline constexpr Key<int> kAppRegistrationAttempts{
-    "tinderbox.registration.attempts", "3", "tries to register with a master before the driver ends"};
+    "tinderbox.registration.attempts", "3",
+    "tries to register with a master before the driver ends"};
 inline constexpr Key<bool> kDynamicAllocationEnabled{
     "spark.dynamicAllocation.enabled", "false",
     "scale executors with load; here it only allows --num-executors 0"};

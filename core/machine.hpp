@@ -1,8 +1,9 @@
 // What every role's machine is made of: events that reach it, effects that it asks for.
 //
-// A machine is a class with `void on(const Event&, Time now, Effects& out)`, where Event and Effect are
-// std::variants of plain structs and Effects is a std::vector<Effect> that the shell reuses. These are
-// the parts that machines share; each adds its own. core/shell.hpp carries the effects out.
+// A machine is a class with `void on(const Event&, Time now, Effects& out)`, where Event and Effect
+// are std::variants of plain structs and Effects is a std::vector<Effect> that the shell reuses.
+// These are the parts that machines share; each adds its own. core/shell.hpp carries the effects
+// out.
 #pragma once
 
 #include <map>
@@ -83,12 +84,12 @@ struct After {
 /// Start a child process; answered by ProcessStarted, later by ProcessExited.
 struct Spawn {
   uint64_t ticket = 0;
-  std::string file;                    // ELF: a path, or a URL that is fetched into `directory` first
-  std::string build_id;                // refuse another file; empty: do not check
-  std::vector<std::string> arguments;  // argv[1…]
+  std::string file;      // ELF: a path, or a URL that is fetched into `directory` first
+  std::string build_id;  // refuse another file; empty: do not check
+  std::vector<std::string> arguments;              // argv[1…]
   std::map<std::string, std::string> environment;  // beside the parent's
   std::map<std::string, std::string> properties;   // handed over as a properties file, not on argv
-  std::string directory;               // made new; working directory; gets stdout and stderr files
+  std::string directory;  // made new; working directory; gets stdout and stderr files
   bool operator==(const Spawn&) const = default;
 };
 /// Send a signal to a spawned process.

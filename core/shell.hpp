@@ -1,10 +1,10 @@
 // The one interpreter of effects: feeds a machine what comes in, carries out what it asks for.
 //
-// A role has one Endpoint; several machines may share it (a driver speaks to executors and to a master),
-// each for the conversations it declared. Switchboard sorts packets by conversation; Shell<Machine> runs
-// one machine. Effects that only one role has are given to its Host, an object with
-// `void apply(const ThatEffect&)` for each, and if it likes `void end_of_turn()`, called when nothing waits any
-// more, where it hands on in one go what it gathered.
+// A role has one Endpoint; several machines may share it (a driver speaks to executors and to a
+// master), each for the conversations it declared. Switchboard sorts packets by conversation;
+// Shell<Machine> runs one machine. Effects that only one role has are given to its Host, an object
+// with `void apply(const ThatEffect&)` for each, and if it likes `void end_of_turn()`, called when
+// nothing waits any more, where it hands on in one go what it gathered.
 #pragma once
 
 #include <array>
@@ -25,7 +25,9 @@ class Switchboard {
  public:
   explicit Switchboard(net::Endpoint& endpoint) : endpoint_(endpoint) {
     endpoint_.handle({[this](PeerId from, net::Packet&& p) { route(from, p); },
-                      [this](PeerId peer) { for (auto& f : on_lost_) f(peer); }});
+                      [this](PeerId peer) {
+                        for (auto& f : on_lost_) f(peer);
+                      }});
   }
   /// Messages of variant M go to `handler`; one handler a variant.
   template <class M>
@@ -44,7 +46,9 @@ class Switchboard {
 
  private:
   using Handler = std::function<void(PeerId, const net::Packet&)>;
-  Handler& slot(net::Conversation c) { return handlers_[static_cast<size_t>(c) % handlers_.size()]; }
+  Handler& slot(net::Conversation c) {
+    return handlers_[static_cast<size_t>(c) % handlers_.size()];
+  }
   void route(PeerId from, const net::Packet& p) {
     if (p.conversation < handlers_.size() && handlers_[p.conversation])
       return handlers_[p.conversation](from, p);

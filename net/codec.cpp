@@ -1,5 +1,6 @@
-// Messages ↔ packets: msgpack arrays of fields, by reflection. Decoding parses into a bounded list of
-// tokens first, so that hostile bytes cost memory in proportion to what they are, never to what they claim.
+// Messages ↔ packets: msgpack arrays of fields, by reflection. Decoding parses into a bounded list
+// of tokens first, so that hostile bytes cost memory in proportion to what they are, never to what
+// they claim.
 #include "net/codec.hpp"
 
 #include <cstring>
@@ -15,8 +16,8 @@ namespace {
 constexpr size_t kInlinePayload = 512;
 constexpr size_t kMaxTokens = 4u << 20;
 constexpr int kMaxDepth = 32;
-/// Memory for the items of lists and maps in one message: so much, and so many times the body's size. An item may
-/// take one byte on the wire and hundreds here.
+/// Memory for the items of lists and maps in one message: so much, and so many times the body's
+/// size. An item may take one byte on the wire and hundreds here.
 constexpr size_t kItemMemory = 32 << 20, kItemMemoryPerByte = 8;
 constexpr size_t kMapNode = 48;
 
@@ -25,16 +26,25 @@ struct Buffer {
   void write(const char* p, size_t n) { bytes.append(p, n); }
 };
 
-template <class T> inline constexpr bool kIsOptional = false;
-template <class T> inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T> inline constexpr bool kIsVector = false;
-template <class T> inline constexpr bool kIsVector<std::vector<T>> = true;
-template <class T> inline constexpr bool kIsMap = false;
-template <class K, class V> inline constexpr bool kIsMap<std::map<K, V>> = true;
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsVector = false;
+template <class T>
+inline constexpr bool kIsVector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool kIsMap = false;
+template <class K, class V>
+inline constexpr bool kIsMap<std::map<K, V>> = true;
 // Ids and names travel as their bare value; every other aggregate may grow, so it is an array.
-template <class T> inline constexpr bool kIsBare = false;
-template <class Tag, class V> inline constexpr bool kIsBare<Id<Tag, V>> = true;
-template <class Tag> inline constexpr bool kIsBare<Name<Tag>> = true;
+template <class T>
+inline constexpr bool kIsBare = false;
+template <class Tag, class V>
+inline constexpr bool kIsBare<Id<Tag, V>> = true;
+template <class Tag>
+inline constexpr bool kIsBare<Name<Tag>> = true;
 
 class Writer {
  public:
@@ -43,15 +53,24 @@ class Writer {
 
   template <class T>
   void put(const T& v) {
-    if constexpr (std::is_same_v<T, bool>) v ? pack_.pack_true() : pack_.pack_false();
-    else if constexpr (std::is_enum_v<T>) pack_.pack(static_cast<int64_t>(v));
-    else if constexpr (std::is_arithmetic_v<T>) pack_.pack(v);
-    else if constexpr (std::is_same_v<T, std::string>) put_bytes(v);
-    else if constexpr (std::is_same_v<T, Payload>) put_payload(v);
-    else if constexpr (kIsOptional<T>) put_optional(v);
-    else if constexpr (kIsVector<T>) put_vector(v);
-    else if constexpr (kIsMap<T>) put_map(v);
-    else put_struct(v);
+    if constexpr (std::is_same_v<T, bool>)
+      v ? pack_.pack_true() : pack_.pack_false();
+    else if constexpr (std::is_enum_v<T>)
+      pack_.pack(static_cast<int64_t>(v));
+    else if constexpr (std::is_arithmetic_v<T>)
+      pack_.pack(v);
+    else if constexpr (std::is_same_v<T, std::string>)
+      put_bytes(v);
+    else if constexpr (std::is_same_v<T, Payload>)
+      put_payload(v);
+    else if constexpr (kIsOptional<T>)
+      put_optional(v);
+    else if constexpr (kIsVector<T>)
+      put_vector(v);
+    else if constexpr (kIsMap<T>)
+      put_map(v);
+    else
+      put_struct(v);
   }
 
  private:
@@ -66,8 +85,10 @@ class Writer {
   }
   template <class T>
   void put_optional(const std::optional<T>& v) {
-    if (v) put(*v);
-    else pack_.pack_nil();
+    if (v)
+      put(*v);
+    else
+      pack_.pack_nil();
   }
   template <class T>
   void put_vector(const std::vector<T>& v) {
@@ -165,16 +186,26 @@ class Reader {
   template <class T>
   bool get(T& v) {
     if (at_ == end_) return false;
-    if constexpr (std::is_same_v<T, bool>) return at_->kind == Token::Bool && (v = (at_++)->u, true);
-    else if constexpr (std::is_enum_v<T>) return get_enum(v);
-    else if constexpr (std::is_floating_point_v<T>) return get_real(v);
-    else if constexpr (std::is_arithmetic_v<T>) return get_integer(v);
-    else if constexpr (std::is_same_v<T, std::string>) return get_text(v);
-    else if constexpr (std::is_same_v<T, Payload>) return get_payload(v);
-    else if constexpr (kIsOptional<T>) return get_optional(v);
-    else if constexpr (kIsVector<T>) return get_vector(v);
-    else if constexpr (kIsMap<T>) return get_map(v);
-    else return get_struct(v);
+    if constexpr (std::is_same_v<T, bool>)
+      return at_->kind == Token::Bool && (v = (at_++)->u, true);
+    else if constexpr (std::is_enum_v<T>)
+      return get_enum(v);
+    else if constexpr (std::is_floating_point_v<T>)
+      return get_real(v);
+    else if constexpr (std::is_arithmetic_v<T>)
+      return get_integer(v);
+    else if constexpr (std::is_same_v<T, std::string>)
+      return get_text(v);
+    else if constexpr (std::is_same_v<T, Payload>)
+      return get_payload(v);
+    else if constexpr (kIsOptional<T>)
+      return get_optional(v);
+    else if constexpr (kIsVector<T>)
+      return get_vector(v);
+    else if constexpr (kIsMap<T>)
+      return get_map(v);
+    else
+      return get_struct(v);
   }
   bool at_end() const { return at_ == end_; }
 
@@ -223,7 +254,8 @@ class Reader {
   template <class T>
   bool get_vector(std::vector<T>& v) {
     const Token& t = *at_++;
-    if (t.kind != Token::Array || t.size > size_t(end_ - at_) || !take(t.size, sizeof(T))) return false;
+    if (t.kind != Token::Array || t.size > size_t(end_ - at_) || !take(t.size, sizeof(T)))
+      return false;
     v.resize(t.size);
     for (T& x : v)
       if (!get(x)) return false;
@@ -300,7 +332,8 @@ bool emplace_and_get(size_t tag, Variant& out, Reader& in) {
 
 template <class Variant>
 Result<Variant> decode_body(size_t tag, const Payload& body, const std::vector<Payload>& frames) {
-  if (tag >= std::variant_size_v<Variant>) return Error{"unknown message tag " + std::to_string(tag)};
+  if (tag >= std::variant_size_v<Variant>)
+    return Error{"unknown message tag " + std::to_string(tag)};
   const std::vector<Token>* tokens = parse(body.view());
   if (!tokens) return Error{"message " + std::to_string(tag) + ": not valid msgpack within limits"};
   Reader in(*tokens, body, frames);
@@ -312,14 +345,38 @@ Result<Variant> decode_body(size_t tag, const Payload& body, const std::vector<P
 
 }  // namespace
 
-template <> Conversation conversation_of<ToMaster>() { return Conversation::ToMaster; }
-template <> Conversation conversation_of<ToWorker>() { return Conversation::ToWorker; }
-template <> Conversation conversation_of<ToApp>() { return Conversation::ToApp; }
-template <> Conversation conversation_of<ToClient>() { return Conversation::ToClient; }
-template <> Conversation conversation_of<ToDriver>() { return Conversation::ToDriver; }
-template <> Conversation conversation_of<ToExecutor>() { return Conversation::ToExecutor; }
-template <> Conversation conversation_of<ToBlocks>() { return Conversation::ToBlocks; }
-template <> Conversation conversation_of<FromBlocks>() { return Conversation::FromBlocks; }
+template <>
+Conversation conversation_of<ToMaster>() {
+  return Conversation::ToMaster;
+}
+template <>
+Conversation conversation_of<ToWorker>() {
+  return Conversation::ToWorker;
+}
+template <>
+Conversation conversation_of<ToApp>() {
+  return Conversation::ToApp;
+}
+template <>
+Conversation conversation_of<ToClient>() {
+  return Conversation::ToClient;
+}
+template <>
+Conversation conversation_of<ToDriver>() {
+  return Conversation::ToDriver;
+}
+template <>
+Conversation conversation_of<ToExecutor>() {
+  return Conversation::ToExecutor;
+}
+template <>
+Conversation conversation_of<ToBlocks>() {
+  return Conversation::ToBlocks;
+}
+template <>
+Conversation conversation_of<FromBlocks>() {
+  return Conversation::FromBlocks;
+}
 
 template <class Variant>
 Packet encode(const Variant& message) {
@@ -356,10 +413,10 @@ Result<Variant> decode_bytes(std::string_view bytes) {
   return decode_body<Variant>(static_cast<uint8_t>(bytes[0]), Payload(Bytes(bytes.substr(1))), {});
 }
 
-#define TINDERBOX_CODEC(V)                       \
-  template Packet encode<V>(const V&);           \
-  template Result<V> decode<V>(const Packet&);   \
-  template Bytes encode_bytes<V>(const V&);      \
+#define TINDERBOX_CODEC(V)                     \
+  template Packet encode<V>(const V&);         \
+  template Result<V> decode<V>(const Packet&); \
+  template Bytes encode_bytes<V>(const V&);    \
   template Result<V> decode_bytes<V>(std::string_view);
 TINDERBOX_CODEC(ToMaster)
 TINDERBOX_CODEC(ToWorker)

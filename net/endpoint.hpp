@@ -1,4 +1,5 @@
-// Packets to and from peers. Two real kinds (a ROUTER that listens, DEALERs that connect), one in memory.
+// Packets to and from peers. Two real kinds (a ROUTER that listens, DEALERs that connect), one in
+// memory.
 #pragma once
 
 #include <functional>
@@ -31,8 +32,8 @@ class Endpoint {
   virtual void handle(Handler handler) = 0;
   /// Never blocks. False: the peer is unknown or gone (on_lost tells that too, once).
   virtual bool send(PeerId to, Packet packet) = 0;
-  /// A new incarnation of a connection to host:port (numeric or a name). The peer may turn out to be
-  /// unreachable: then on_lost is called. Errors: an address that does not parse or resolve.
+  /// A new incarnation of a connection to host:port (numeric or a name). The peer may turn out to
+  /// be unreachable: then on_lost is called. Errors: an address that does not parse or resolve.
   virtual Result<PeerId> connect(const std::string& address) = 0;
   /// Ends the connection; on_lost is not called for it.
   virtual void drop(PeerId peer) = 0;
@@ -49,7 +50,8 @@ struct Listen {
   int64_t max_message_bytes = 128 << 20;
 };
 
-/// An endpoint over ZeroMQ: listens when asked to, and can connect out. `port()` tells the bound port.
+/// An endpoint over ZeroMQ: listens when asked to, and can connect out. `port()` tells the bound
+/// port.
 class SocketEndpoint : public Endpoint {
  public:
   virtual Result<int> listen(const Listen& where) = 0;
@@ -58,7 +60,9 @@ std::unique_ptr<SocketEndpoint> make_socket_endpoint(PollLoop& loop);
 
 /// How two in-memory endpoints know each other.
 inline constexpr PeerId kMemoryPeer = 1;
-/// Two endpoints of this process, one on each loop. Nothing is encoded twice: packets are handed over.
-std::pair<std::unique_ptr<Endpoint>, std::unique_ptr<Endpoint>> make_memory_endpoints(Loop& a, Loop& b);
+/// Two endpoints of this process, one on each loop. Nothing is encoded twice: packets are handed
+/// over.
+std::pair<std::unique_ptr<Endpoint>, std::unique_ptr<Endpoint>> make_memory_endpoints(Loop& a,
+                                                                                      Loop& b);
 
 }  // namespace tinderbox::net

@@ -33,7 +33,8 @@ std::string slurp(const char* path) {
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> all;
   for (char** e = environ; e && *e; ++e)
-    if (const char* equals = std::strchr(*e, '=')) all[std::string(*e, static_cast<size_t>(equals - *e))] = equals + 1;
+    if (const char* equals = std::strchr(*e, '='))
+      all[std::string(*e, static_cast<size_t>(equals - *e))] = equals + 1;
   return all;
 }
 
@@ -83,7 +84,8 @@ int available_processors() {
 int64_t memory_mib() {
   struct sysinfo info;
   int64_t bytes = ::sysinfo(&info) == 0 ? int64_t(info.totalram) * info.mem_unit : 1024 << 20;
-  for (const char* limit : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const char* limit :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     int64_t n = std::atoll(slurp(limit).c_str());
     if (n > 0) bytes = std::min(bytes, n);
   }

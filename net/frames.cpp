@@ -61,18 +61,22 @@ std::optional<Packet> parse_packet(const std::vector<Payload>& frames, size_t fi
   if (static_cast<uint8_t>(header[2]) != kProtocolVersion) return std::nullopt;
   Packet packet;
   packet.conversation = static_cast<uint8_t>(header[3]);
-  packet.tag = static_cast<uint16_t>(static_cast<uint8_t>(header[4]) |
-                                     static_cast<uint8_t>(header[5]) << 8);
+  packet.tag =
+      static_cast<uint16_t>(static_cast<uint8_t>(header[4]) | static_cast<uint8_t>(header[5]) << 8);
   packet.body = frames[first + 1];
   packet.frames.assign(frames.begin() + static_cast<long>(first) + 2, frames.end());
   return packet;
 }
 
 bool send_packet(void* socket, std::string_view route, const Packet& packet) {
-  char header[kHeaderSize] = {'T', 'B', static_cast<char>(kProtocolVersion),
+  char header[kHeaderSize] = {'T',
+                              'B',
+                              static_cast<char>(kProtocolVersion),
                               static_cast<char>(packet.conversation),
                               static_cast<char>(packet.tag & 0xff),
-                              static_cast<char>(packet.tag >> 8), 0, 0};
+                              static_cast<char>(packet.tag >> 8),
+                              0,
+                              0};
   constexpr int more = ZMQ_DONTWAIT | ZMQ_SNDMORE;
   if (!route.empty() && !send_copy(socket, route, more)) return false;
   if (!send_copy(socket, {header, kHeaderSize}, more)) return false;

@@ -1,7 +1,8 @@
 // Packets ↔ ZeroMQ frames. Private to net/.
 //
-// Frame 0 is 8 bytes: magic 'T' 'B', protocol version, conversation, tag (little endian 16 bits), two
-// bytes reserved. Frame 1 is the msgpack body; further frames are payloads that the body refers to.
+// Frame 0 is 8 bytes: magic 'T' 'B', protocol version, conversation, tag (little endian 16 bits),
+// two bytes reserved. Frame 1 is the msgpack body; further frames are payloads that the body refers
+// to.
 #pragma once
 
 #include <optional>

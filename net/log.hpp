@@ -22,8 +22,8 @@ void log(Level level, std::string_view component, std::string_view text);
 /// Whether log() would write; asked before an expensive text is put together. Thread: any.
 bool log_enabled(Level level);
 
-/// Whether the `nth` of equal events is worth a line: the first eight, then each power of two, so that whoever
-/// causes them cannot fill a disk.
+/// Whether the `nth` of equal events is worth a line: the first eight, then each power of two, so
+/// that whoever causes them cannot fill a disk.
 constexpr bool worth_a_line(uint64_t nth) { return nth <= 8 || std::has_single_bit(nth); }
 
 /// Spark's names: ALL TRACE DEBUG INFO WARN ERROR FATAL OFF, in any case. INFO until set.

@@ -157,7 +157,7 @@ class RealPollLoop final : public PollLoop {
   std::vector<zmq_pollitem_t> items_;
   std::vector<std::shared_ptr<Watch>> ready_;  // as many as items_
   std::vector<std::shared_ptr<Watch>> due_;
-  std::vector<Timer> timers_;                 // a heap, earliest first
+  std::vector<Timer> timers_;  // a heap, earliest first
   uint64_t sequence_ = 0;
   std::vector<Task> running_;
   Mutex inbox_mutex_;

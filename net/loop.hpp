@@ -1,4 +1,5 @@
-// A loop is one thread that owns sockets, timers and child processes, and feeds one or more machines.
+// A loop is one thread that owns sockets, timers and child processes, and feeds one or more
+// machines.
 #pragma once
 
 #include <functional>
@@ -31,7 +32,8 @@ class PollLoop : public Loop {
   /// Calls `ready` on the loop's thread while `fd` is readable.
   virtual void watch(int fd, Task ready) = 0;
   virtual void unwatch(int fd) = 0;
-  /// A ZeroMQ socket (void*): `ready` is called when it may have messages and must read until none is left.
+  /// A ZeroMQ socket (void*): `ready` is called when it may have messages and must read until none
+  /// is left.
   virtual void watch_socket(void* socket, Task ready) = 0;
   virtual void unwatch_socket(void* socket) = 0;
 };

@@ -1,4 +1,5 @@
-// Two endpoints of one process, each on its own loop: packets are posted, not encoded to bytes again.
+// Two endpoints of one process, each on its own loop: packets are posted, not encoded to bytes
+// again.
 #include "net/endpoint.hpp"
 #include "net/mutex.hpp"
 
@@ -24,9 +25,7 @@ class MemoryEndpoint final : public Endpoint {
 
   void handle(Handler handler) override { handler_ = std::move(handler); }
   uint64_t rejected() const override { return 0; }
-  Result<PeerId> connect(const std::string&) override {
-    return kMemoryPeer;
-  }
+  Result<PeerId> connect(const std::string&) override { return kMemoryPeer; }
   bool send(PeerId to, Packet packet) override {
     auto shared = std::make_shared<Packet>(std::move(packet));
     return to == kMemoryPeer && post_to_other([shared](MemoryEndpoint& other) {
@@ -69,7 +68,8 @@ class MemoryEndpoint final : public Endpoint {
 std::pair<std::unique_ptr<Endpoint>, std::unique_ptr<Endpoint>> make_memory_endpoints(Loop& a,
                                                                                       Loop& b) {
   auto link = std::make_shared<Link>();
-  return {std::make_unique<MemoryEndpoint>(a, link, 0), std::make_unique<MemoryEndpoint>(b, link, 1)};
+  return {std::make_unique<MemoryEndpoint>(a, link, 0),
+          std::make_unique<MemoryEndpoint>(b, link, 1)};
 }
 
 }  // namespace tinderbox::net

@@ -1,5 +1,5 @@
-// Every message on the wire, grouped by direction. Plain aggregates; net/codec reflects their fields.
-// Compatibility: alternatives and fields are only appended, appended fields have defaults.
+// Every message on the wire, grouped by direction. Plain aggregates; net/codec reflects their
+// fields. Compatibility: alternatives and fields are only appended, appended fields have defaults.
 #pragma once
 
 #include <map>
@@ -12,7 +12,8 @@
 
 namespace tinderbox {
 
-/// Who speaks, in every first message of a conversation. The fields stay empty without authentication.
+/// Who speaks, in every first message of a conversation. The fields stay empty without
+/// authentication.
 struct Identity {
   std::string user;
   AppId app;
@@ -24,11 +25,29 @@ struct Identity {
 // ---- standalone cluster: values ----------------------------------------------------------------
 
 /// Source: Spark ExecutorState.
-enum class ExecutorState : uint8_t { Launching, Running, Killed, Failed, Lost, Exited, Decommissioned };
+enum class ExecutorState : uint8_t {
+  Launching,
+  Running,
+  Killed,
+  Failed,
+  Lost,
+  Exited,
+  Decommissioned
+};
 /// Source: Spark DriverState.
-enum class DriverState : uint8_t { Submitted, Running, Finished, Relaunching, Unknown, Killed, Failed, Error };
+enum class DriverState : uint8_t {
+  Submitted,
+  Running,
+  Finished,
+  Relaunching,
+  Unknown,
+  Killed,
+  Failed,
+  Error
+};
 
-/// A process to start for an application: the ELF at `elf` (path or URL) with arguments and environment.
+/// A process to start for an application: the ELF at `elf` (path or URL) with arguments and
+/// environment.
 struct Command {
   std::string elf;
   std::string main_class;  // name of the registered application
@@ -169,12 +188,11 @@ struct RequestDriverStatus {
   bool operator==(const RequestDriverStatus&) const = default;
 };
 
-using ToMaster =
-    std::variant<RegisterWorker, WorkerHeartbeat, ExecutorStateChanged, DriverStateChanged,
-                 WorkerSchedulerState, WorkerLatestState, WorkerDecommissioning,
-                 RegisterApplication, UnregisterApplication, MasterChangeAcknowledged,
-                 RequestExecutors, KillExecutors, RequestSubmitDriver, RequestKillDriver,
-                 RequestDriverStatus>;
+using ToMaster = std::variant<RegisterWorker, WorkerHeartbeat, ExecutorStateChanged,
+                              DriverStateChanged, WorkerSchedulerState, WorkerLatestState,
+                              WorkerDecommissioning, RegisterApplication, UnregisterApplication,
+                              MasterChangeAcknowledged, RequestExecutors, KillExecutors,
+                              RequestSubmitDriver, RequestKillDriver, RequestDriverStatus>;
 
 // ---- Master → Worker ---------------------------------------------------------------------------
 
@@ -235,9 +253,10 @@ struct MasterChanged {
   bool operator==(const MasterChanged&) const = default;
 };
 
-using ToWorker = std::variant<RegisteredWorker, RegisterWorkerFailed, MasterInStandby,
-                              ReconnectWorker, LaunchExecutor, KillExecutor, LaunchDriver,
-                              KillDriver, ApplicationFinished, ExecutorStateAccepted, MasterChanged>;
+using ToWorker =
+    std::variant<RegisteredWorker, RegisterWorkerFailed, MasterInStandby, ReconnectWorker,
+                 LaunchExecutor, KillExecutor, LaunchDriver, KillDriver, ApplicationFinished,
+                 ExecutorStateAccepted, MasterChanged>;
 
 // ---- Master → App ------------------------------------------------------------------------------
 
@@ -284,9 +303,9 @@ struct SchedulingStatus {
   bool operator==(const SchedulingStatus&) const = default;
 };
 
-using ToApp = std::variant<RegisteredApplication, ExecutorAdded, ExecutorUpdated,
-                           ApplicationRemoved, WorkerRemoved, ExecutorRequestAnswer,
-                           SchedulingStatus, MasterChanged>;
+using ToApp =
+    std::variant<RegisteredApplication, ExecutorAdded, ExecutorUpdated, ApplicationRemoved,
+                 WorkerRemoved, ExecutorRequestAnswer, SchedulingStatus, MasterChanged>;
 
 // ---- Master → Client ---------------------------------------------------------------------------
 
@@ -320,8 +339,15 @@ enum class TaskState : uint8_t { Launching, Running, Finished, Failed, Killed, L
 
 /// Source: Spark TaskEndReason and its cases.
 enum class TaskEndKind : uint8_t {
-  Success, Resubmitted, FetchFailed, ExceptionFailure, TaskResultLost, TaskKilled,
-  TaskCommitDenied, ExecutorLostFailure, UnknownReason,
+  Success,
+  Resubmitted,
+  FetchFailed,
+  ExceptionFailure,
+  TaskResultLost,
+  TaskKilled,
+  TaskCommitDenied,
+  ExecutorLostFailure,
+  UnknownReason,
 };
 
 /// Where an executor serves blocks. `address` is host:port of its block socket.
@@ -338,12 +364,12 @@ struct TaskEndReason {
   std::string class_name;   // ExceptionFailure: type of what was thrown
   std::string description;  // message of the exception, of the kill or of the loss
   std::string stack;
-  BlockManagerId address;   // FetchFailed: who should have had it; empty executor: metadata missing
+  BlockManagerId address;  // FetchFailed: who should have had it; empty executor: metadata missing
   ShuffleId shuffle;
   int64_t map_id = -1;
   int32_t map_index = -1;
   int32_t reduce = -1;
-  ExecutorId executor;      // ExecutorLostFailure
+  ExecutorId executor;  // ExecutorLostFailure
   bool exit_caused_by_app = false;
   bool operator==(const TaskEndReason&) const = default;
 };
@@ -420,8 +446,8 @@ struct ExecutorReady {
 struct TaskUpdate {
   TaskId id;
   TaskState state = TaskState::Running;
-  Payload result;                       // Finished result task: its encoded value
-  std::string result_block;             // set instead of `result` when it lies in the block store
+  Payload result;            // Finished result task: its encoded value
+  std::string result_block;  // set instead of `result` when it lies in the block store
   int64_t result_size = 0;
   std::optional<MapStatus> map_status;  // Finished map task
   std::optional<TaskEndReason> reason;  // Failed, Killed
@@ -477,10 +503,9 @@ struct AskPermissionToCommit {
   bool operator==(const AskPermissionToCommit&) const = default;
 };
 
-using ToDriver =
-    std::variant<ExecutorHello, RegisterExecutor, ExecutorReady, StatusUpdates, TasksRevoked,
-                 ExecutorHeartbeat, BlockUpdates, MapOutputsRequest, BlockLocationsRequest,
-                 ExecutorExiting, AskPermissionToCommit>;
+using ToDriver = std::variant<ExecutorHello, RegisterExecutor, ExecutorReady, StatusUpdates,
+                              TasksRevoked, ExecutorHeartbeat, BlockUpdates, MapOutputsRequest,
+                              BlockLocationsRequest, ExecutorExiting, AskPermissionToCommit>;
 
 // ---- Driver → Executor -------------------------------------------------------------------------
 
@@ -509,7 +534,7 @@ struct TaskLaunch {
   int32_t index = 0;  // in the task set
   int32_t partition = 0;
   int32_t attempt = 0;
-  Payload inputs;     // bytes of the partition's sources; core/plan/program
+  Payload inputs;  // bytes of the partition's sources; core/plan/program
   bool operator==(const TaskLaunch&) const = default;
 };
 struct LaunchTasks {
@@ -580,11 +605,19 @@ struct RemoveBlocks {
   bool operator==(const RemoveBlocks&) const = default;
 };
 
+/// Fetch these URLs into the working directory before the tasks that come after this message.
+/// Source: Spark SparkContext.addFile, addArchive.
+struct AddFiles {
+  std::vector<std::string> files;
+  std::vector<std::string> archives;
+  bool operator==(const AddFiles&) const = default;
+};
+
 using ToExecutor =
     std::variant<ApplicationConfig, ExecutorRefused, ExecutorRegistered, StageProgram, LaunchTasks,
                  KillTask, RevokeTasks, ForgetProgram, MapOutputs, BlockLocations, RemoveRdd,
                  RemoveShuffle, RemoveBroadcast, HeartbeatAnswer, StopExecutor, CommitAnswer,
-                 RemoveBlocks>;
+                 RemoveBlocks, AddFiles>;
 
 // ---- block plane: any process → block server and back ------------------------------------------
 
@@ -616,7 +649,7 @@ using ToBlocks = std::variant<OpenBlock, GrantCredit, CancelStream>;
 struct BlockChunk {
   uint64_t stream = 0;
   int64_t offset = 0;
-  int64_t total = 0;  // of the whole answer
+  int64_t total = 0;      // of the whole answer
   uint64_t checksum = 0;  // xxh3 of `bytes`
   Payload bytes;
   bool operator==(const BlockChunk&) const = default;
@@ -631,7 +664,8 @@ using FromBlocks = std::variant<BlockChunk, BlockMissing>;
 
 // ---- standalone recovery log ---------------------------------------------------------------
 
-/// What a master must know again after a restart. Unit of `submitted`: microseconds since the epoch.
+/// What a master must know again after a restart. Unit of `submitted`: microseconds since the
+/// epoch.
 struct PersistedApplication {
   AppId id;
   ApplicationDescription description;

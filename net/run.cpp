@@ -30,11 +30,14 @@ Result<std::string> run_and_read(const std::string& file, const std::vector<std:
   std::string text;
   char buffer[4096];
   for (ssize_t n; (n = ::read(read_end.get(), buffer, sizeof buffer)) != 0;) {
-    if (n > 0) text.append(buffer, static_cast<size_t>(n));
-    else if (errno != EINTR) break;
+    if (n > 0)
+      text.append(buffer, static_cast<size_t>(n));
+    else if (errno != EINTR)
+      break;
   }
   int status = 0;
-  while (::waitpid(static_cast<pid_t>(*pid), &status, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(static_cast<pid_t>(*pid), &status, 0) < 0 && errno == EINTR) {
+  }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{file + " failed"};
   return text;
 }

@@ -1,13 +1,16 @@
 // Endpoint over ZeroMQ: one ROUTER that listens, one DEALER for each connection out.
 //
 // Problem: ROUTER drops silently, knows no connections, and reports no loss. What we add:
-// - a peer is a routing id seen on one descriptor (ZMQ_SRCFD); the socket monitor names the descriptor
+// - a peer is a routing id seen on one descriptor (ZMQ_SRCFD); the socket monitor names the
+// descriptor
 //   whose connection ended, so that a killed peer is known within a millisecond;
-// - shutdown() of that descriptor is the only way to drop a peer; what it had sent before is still in
+// - shutdown() of that descriptor is the only way to drop a peer; what it had sent before is still
+// in
 //   ZeroMQ's queue, so a dropped peer is remembered, and ignored, until its connection has ended;
 // - a DEALER never reconnects: each connection is one incarnation, a new try is a new PeerId.
-// A descriptor may be reused before the monitor's event of its old connection was read: a message of a
-// new routing id on a descriptor in use ends the old peer, and the event that follows is spent on it.
+// A descriptor may be reused before the monitor's event of its old connection was read: a message
+// of a new routing id on a descriptor in use ends the old peer, and the event that follows is spent
+// on it.
 #include <sys/socket.h>
 #include <zmq.h>
 
@@ -30,8 +33,9 @@ constexpr int kLingerMs = 500;
 constexpr int kMaxUnsent = 1 << 17;
 /// Messages that are handled before timers and other sockets get a turn.
 constexpr int kMaxTurn = 4096;
-constexpr int kEnded = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+constexpr int kEnded = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 void set(void* socket, int option, int value) {
   zmq_setsockopt(socket, option, &value, sizeof value);
@@ -173,7 +177,8 @@ class RealSocketEndpoint final : public SocketEndpoint {
   }
 
   Result<int> bind(const Listen& where) {
-    std::string host = where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
+    std::string host =
+        where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
     for (int i = 0;; ++i) {
       int port = where.port == 0 ? 0 : 1024 + (where.port + i - 1024) % (65536 - 1024);
       std::string url = "tcp://" + host + ":" + (port == 0 ? "*" : std::to_string(port));
@@ -228,8 +233,8 @@ class RealSocketEndpoint final : public SocketEndpoint {
   }
   void reject(const char* why) {
     if (worth_a_line(++rejected_))
-      log(Level::Warn, "Endpoint", "dropped a peer: " + std::string(why) + " (" +
-                                       std::to_string(rejected_) + " so far)");
+      log(Level::Warn, "Endpoint",
+          "dropped a peer: " + std::string(why) + " (" + std::to_string(rejected_) + " so far)");
   }
   PeerId learn(const std::string& route, int fd) {
     if (auto old = by_fd_.find(fd); old != by_fd_.end()) {

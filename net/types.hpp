@@ -60,7 +60,8 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-/// A value or an error, for what can happen in normal running (lost peer, missing block, bad frame).
+/// A value or an error, for what can happen in normal running (lost peer, missing block, bad
+/// frame).
 template <class T>
 class [[nodiscard]] Result {
  public:

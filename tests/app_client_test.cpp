@@ -78,8 +78,10 @@ TEST_CASE("three attempts of 20 s, then the application is dead", "[app_client]"
     CHECK(delay == 20s);
     out = r.feed(again);
   }
-  CHECK(all<AppDead>(out) == std::vector<AppDead>{{"All masters are unresponsive! Giving up. spark://m:7077 did not answer in 3 tries "
-                                    "of 20 s; check --master and that a master runs there"}});
+  CHECK(all<AppDead>(out) ==
+        std::vector<AppDead>{
+            {"All masters are unresponsive! Giving up. spark://m:7077 did not answer in 3 tries "
+             "of 20 s; check --master and that a master runs there"}});
   CHECK(r.feed(StartApp{}).empty());
 }
 

@@ -18,16 +18,28 @@ struct Filler {
   void fill(std::string& v) { v = "text" + std::to_string(n++); }
   void fill(Payload& v) { v = Payload(Bytes(++n % 2 ? 3 : 600, 'p')); }
   template <class T>
-  void fill(std::optional<T>& v) { fill(v.emplace()); }
+  void fill(std::optional<T>& v) {
+    fill(v.emplace());
+  }
   template <class T>
-  void fill(std::vector<T>& v) { v.resize(2); for (auto& x : v) fill(x); }
+  void fill(std::vector<T>& v) {
+    v.resize(2);
+    for (auto& x : v) fill(x);
+  }
   template <class K, class V>
-  void fill(std::map<K, V>& m) { K k{}; fill(k); fill(m[k]); }
+  void fill(std::map<K, V>& m) {
+    K k{};
+    fill(k);
+    fill(m[k]);
+  }
   template <class T>
   void fill(T& v) {
-    if constexpr (std::is_enum_v<T>) v = static_cast<T>(1);
-    else if constexpr (std::is_arithmetic_v<T>) v = static_cast<T>(n++ % 3 == 0 ? -n : n * 1000);
-    else net::with_fields(v, [this](auto&... f) { (fill(f), ...); });
+    if constexpr (std::is_enum_v<T>)
+      v = static_cast<T>(1);
+    else if constexpr (std::is_arithmetic_v<T>)
+      v = static_cast<T>(n++ % 3 == 0 ? -n : n * 1000);
+    else
+      net::with_fields(v, [this](auto&... f) { (fill(f), ...); });
   }
 };
 
@@ -87,7 +99,10 @@ TEST_CASE("an older peer's shorter message keeps the defaults, a newer peer's lo
 
 TEST_CASE("what is not such a message is refused") {
   Packet p = net::encode(ToMaster(WorkerHeartbeat{{"w"}}));
-  struct Case { const char* name; Bytes body; };
+  struct Case {
+    const char* name;
+    Bytes body;
+  };
   const Case cases[] = {
       {"empty", ""},
       {"another type", "\x91\x05"},
@@ -98,7 +113,8 @@ TEST_CASE("what is not such a message is refused") {
       {"too deep", std::string(100'000, '\x91') + "\x01"},
       {"a map", "\x81\x01\x02"},
       {"an extension", std::string("\x91\xd4\x01\x00", 4)},
-      {"many nils", "\x91\xdd" + std::string("\x00\x4f\xff\xff", 4) + std::string(0x4fffff, '\xc0')},
+      {"many nils",
+       "\x91\xdd" + std::string("\x00\x4f\xff\xff", 4) + std::string(0x4fffff, '\xc0')},
   };
   for (const Case& c : cases) {
     INFO(c.name);

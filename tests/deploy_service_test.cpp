@@ -84,6 +84,8 @@ struct App {
     o.masters = {master};
     o.description = std::move(d);
     o.driver_address = "127.0.0.1:" + std::to_string(*port);
+    o.registration_timeout = 20s;
+    o.registration_attempts = 3;
     o.first_reconnect = 10ms;
     return o;
   }

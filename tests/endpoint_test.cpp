@@ -132,7 +132,8 @@ TEST_CASE("sockets: each connection is a new incarnation, also when descriptors 
 
 TEST_CASE("sockets: an address that is none is an error at once") {
   Pair p;
-  for (const char* bad : {"nowhere", "127.0.0.1", "127.0.0.1:"}) CHECK_FALSE(p.client->connect(bad));
+  for (const char* bad : {"nowhere", "127.0.0.1", "127.0.0.1:"})
+    CHECK_FALSE(p.client->connect(bad));
 }
 
 TEST_CASE("sockets: a message over the limit ends its sender's connection") {

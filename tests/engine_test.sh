@@ -14,6 +14,7 @@ check() {
 engine() { # engine NAME MASTER [OPTIONS… -- ARGUMENTS…]
   local name=$1 master=$2; shift 2
   local options=() arguments=()
+  mkdir -p "$dir/$name"
   while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
   [ $# -eq 0 ] || { shift; arguments=("$@"); }
   timeout 120 "$ENGINE" submit --master "$master" "${options[@]}" --class engine "$ENGINE" "$dir/$name" "${arguments[@]}" |
@@ -25,17 +26,19 @@ mkdir -p "$dir/pack"
 echo hello > "$dir/shipped.txt"
 echo inner > "$dir/pack/inner.txt"
 tar -C "$dir/pack" -czf "$dir/pack.tar.gz" inner.txt
+shipped=(--files "$dir/shipped.txt" --archives "$dir/pack.tar.gz#unpacked")
 
 for master in 'local[1]' 'local[3]' 'local-cluster[2,1,1024]' 'local-cluster[1,2,1024]'; do
   check "every kind of step in $master" engine "${master//[^a-z0-9]/-}" "$master"
 done
+check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
 start_master
 start_worker worker1 --cores 1 --memory 2g
 start_worker worker2 --cores 1 --memory 2g
 check "every kind of step on a standalone cluster, with --files and --archives" \
-  engine standalone "$master_url" --files "$dir/shipped.txt" --archives "$dir/pack.tar.gz#unpacked" -- shipped
+  engine standalone "$master_url" "${shipped[@]}" -- shipped
 
 pi_is_roughly() { app "$1" pi 8 | grep -qE '^Pi is roughly 3\.1[34]'; }
 sorts_lines() {

@@ -128,7 +128,8 @@ TEST_CASE("how an executor ends") {
   }
 }
 
-TEST_CASE("heartbeats: an answer resets the count, too many unanswered ones end the executor with 56") {
+TEST_CASE(
+    "heartbeats: an answer resets the count, too many unanswered ones end the executor with 56") {
   Fixture f;
   f.run();
   ExecutorTimer beat{ExecutorTimer::Kind::Heartbeat};

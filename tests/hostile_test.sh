@@ -6,6 +6,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . tests/cluster.sh
+export SPARK_LOCAL_IP=127.0.0.1
 FAULTS=$(realpath "${FAULTS:-build/tests/faults}")
 HOSTILE=$(realpath "${HOSTILE:-build/tests/hostile}")
 seed=${HOSTILE_SEED:-$RANDOM} rounds=${HOSTILE_ROUNDS:-120}
@@ -21,11 +22,12 @@ check() { # check NAME COMMAND…
 executors() { pgrep -f -- "--driver-url.*--app-id $app " | tr '\n' ' '; }
 # ports_of PID: the TCP ports on which it listens.
 ports_of() {
-  local inodes
-  inodes=$(find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' | tr -dc '0-9\n')
-  awk -v inodes="$inodes" 'BEGIN { n = split(inodes, a); for (i = 1; i <= n; i++) own[a[i]] = 1 }
-    $4 == "0A" && $10 in own { sub(/.*:/, "", $2); print strtonum("0x" $2) }' /proc/net/tcp /proc/net/tcp6 2>/dev/null \
-    || return 1
+  local inodes port
+  inodes=$(find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null | tr -dc '0-9\n')
+  for port in $(awk -v inodes="$inodes" 'BEGIN { n = split(inodes, a); for (i = 1; i <= n; i++) own[a[i]] = 1 }
+      $4 == "0A" && $10 in own { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null); do
+    echo $((16#$port))
+  done
 }
 memory_of() { awk -v f="$2:" '$1 == f { print $2 }' "/proc/$1/status"; }
 # submit_long SECONDS NAME: the driver in the background, its executors at work. Sets $driver, $app, $driver_port.

@@ -15,7 +15,8 @@ namespace {
 const BlockManagerId kHere{{"0"}, "localhost", "localhost:1"};
 
 std::string shuffle_block(ShuffleId shuffle, int64_t map, int32_t reduce) {
-  return "shuffle_" + std::to_string(shuffle.value) + "_" + std::to_string(map) + "_" + std::to_string(reduce);
+  return "shuffle_" + std::to_string(shuffle.value) + "_" + std::to_string(map) + "_" +
+         std::to_string(reduce);
 }
 
 class LocalOutput final : public core::MapOutputWriter {
@@ -58,7 +59,8 @@ class LocalStream final : public core::BlockStream {
     if (found == services_.blocks.end() || services_.faults.missing_blocks.contains(name)) {
       return core::FetchedBlock{index, Error{"no block " + name}};
     }
-    if (!services_.faults.torn_blocks.contains(name)) return core::FetchedBlock{index, found->second};
+    if (!services_.faults.torn_blocks.contains(name))
+      return core::FetchedBlock{index, found->second};
     Bytes torn(found->second.view());
     torn.back() ^= 1;
     return core::FetchedBlock{index, Payload(std::move(torn))};
@@ -96,12 +98,13 @@ Result<core::MapOutputsPtr> LocalServices::map_outputs(ShuffleId shuffle, int64_
   return core::MapOutputsPtr(std::make_shared<MapOutputs>(found->second));
 }
 
-std::unique_ptr<core::BlockStream> LocalServices::fetch(std::vector<core::BlockWant> wants, const std::atomic<bool>&) {
+std::unique_ptr<core::BlockStream> LocalServices::fetch(std::vector<core::BlockWant> wants,
+                                                        const std::atomic<bool>&) {
   return std::make_unique<LocalStream>(*this, std::move(wants));
 }
 
-std::unique_ptr<core::MapOutputWriter> LocalServices::map_output(ShuffleId shuffle, int64_t map_id, int32_t,
-                                                                 int32_t num_reduces) {
+std::unique_ptr<core::MapOutputWriter> LocalServices::map_output(ShuffleId shuffle, int64_t map_id,
+                                                                 int32_t, int32_t num_reduces) {
   return std::make_unique<LocalOutput>(*this, shuffle, map_id, num_reduces);
 }
 
@@ -127,7 +130,9 @@ Result<Payload> LocalServices::broadcast(BroadcastId id) {
 
 bool LocalServices::may_commit(StageId, int32_t, int32_t, int32_t) { return !faults.deny_commits; }
 Result<std::string> LocalServices::temp_directory() { return directory; }
-std::optional<std::string> LocalServices::property(const std::string& key) const { return conf_.find(key); }
+std::optional<std::string> LocalServices::property(const std::string& key) const {
+  return conf_.find(key);
+}
 
 struct LocalRuntime::Stage {
   const core::Node& root;
@@ -141,7 +146,9 @@ LocalRuntime::LocalRuntime(int32_t threads, conf::Conf conf)
     : services(conf), threads_(threads), conf_(std::move(conf)), files_(net::make_real_files()) {}
 LocalRuntime::~LocalRuntime() = default;
 
-int32_t LocalRuntime::default_parallelism() const { return conf_.get(conf::kDefaultParallelism).value_or(threads_); }
+int32_t LocalRuntime::default_parallelism() const {
+  return conf_.get(conf::kDefaultParallelism).value_or(threads_);
+}
 
 const core::Node& LocalRuntime::resolve(const core::Node& node) const {
   const auto found = checkpoints_.find(node.id);
@@ -152,7 +159,8 @@ void LocalRuntime::run_job(core::JobRequest job, const OnResult& on_result) {
   ++jobs;
   last_properties = job.properties;
   make_parents(resolve(*job.root));
-  run_stage({*job.root, job.partitions, job.action, job.action_captured, [&](size_t position, core::TaskOutput output) {
+  run_stage({*job.root, job.partitions, job.action, job.action_captured,
+             [&](size_t position, core::TaskOutput output) {
                on_result(static_cast<int32_t>(position), std::move(output.result));
              }});
 }
@@ -164,8 +172,10 @@ void LocalRuntime::make_parents(const core::Node& root) {
     const core::Node* node = todo.back();
     todo.pop_back();
     for (const auto& d : node->dependencies) {
-      if (const auto* shuffle = std::get_if<core::ShufflePtr>(&d)) run_shuffle(**shuffle);
-      else if (const auto* parent = &resolve(*std::get<core::NarrowDependency>(d).parent); seen.insert(parent).second) {
+      if (const auto* shuffle = std::get_if<core::ShufflePtr>(&d))
+        run_shuffle(**shuffle);
+      else if (const auto* parent = &resolve(*std::get<core::NarrowDependency>(d).parent);
+               seen.insert(parent).second) {
         todo.push_back(parent);
       }
     }
@@ -180,7 +190,9 @@ void LocalRuntime::run_shuffle(const core::ShuffleDependency& shuffle) {
   std::vector<int32_t> all;
   for (int32_t p = 0; p < shuffle.parent->num_partitions; ++p) all.push_back(p);
   run_stage({*shuffle.parent, all, shuffle.writer, shuffle.writer_captured,
-             [&](size_t position, core::TaskOutput output) { outputs.statuses[position] = output.map_status; }});
+             [&](size_t position, core::TaskOutput output) {
+               outputs.statuses[position] = output.map_status;
+             }});
   services.outputs[shuffle.id] = std::move(outputs);
 }
 
@@ -188,7 +200,8 @@ void LocalRuntime::run_stage(const Stage& stage) {
   ++stages;
   last_metrics = {};
   const StageId id{stages};
-  const Bytes program = core::encode_program(stage.root, stage.terminal, stage.captured, checkpoints_);
+  const Bytes program =
+      core::encode_program(stage.root, stage.terminal, stage.captured, checkpoints_);
   std::atomic<size_t> next{0};
   std::vector<core::TaskOutput> outputs(stage.partitions.size());
   std::vector<std::unique_ptr<core::TaskContext>> contexts(stage.partitions.size());
@@ -232,7 +245,9 @@ void LocalRuntime::run_stage(const Stage& stage) {
   }
 }
 
-void LocalRuntime::put_broadcast(BroadcastId id, Payload value) { services.broadcasts[id] = std::move(value); }
+void LocalRuntime::put_broadcast(BroadcastId id, Payload value) {
+  services.broadcasts[id] = std::move(value);
+}
 void LocalRuntime::remove_broadcast(BroadcastId id, bool keep_on_driver) {
   services.shared_objects().erase(id);
   if (!keep_on_driver) services.broadcasts.erase(id);
@@ -246,8 +261,11 @@ void LocalRuntime::forget_shuffle(ShuffleId id) {
   forgotten.push_back(id);
   services.outputs.erase(id);
 }
-void LocalRuntime::checkpointed(RddId id, core::NodePtr replacement) { checkpoints_[id] = std::move(replacement); }
-void LocalRuntime::register_accumulator(AccumulatorId id, const std::string&, MergeAccumulator merge) {
+void LocalRuntime::checkpointed(RddId id, core::NodePtr replacement) {
+  checkpoints_[id] = std::move(replacement);
+}
+void LocalRuntime::register_accumulator(AccumulatorId id, const std::string&,
+                                        MergeAccumulator merge) {
   accumulators_[id] = std::move(merge);
 }
 

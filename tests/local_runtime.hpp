@@ -28,18 +28,21 @@ class LocalServices final : public core::TaskServices {
   explicit LocalServices(conf::Conf conf);
   ~LocalServices() override;
   Result<core::MapOutputsPtr> map_outputs(ShuffleId shuffle, int64_t epoch) override;
-  std::unique_ptr<core::BlockStream> fetch(std::vector<core::BlockWant> wants, const std::atomic<bool>& killed) override;
-  std::unique_ptr<core::MapOutputWriter> map_output(ShuffleId shuffle, int64_t map_id, int32_t map_index,
+  std::unique_ptr<core::BlockStream> fetch(std::vector<core::BlockWant> wants,
+                                           const std::atomic<bool>& killed) override;
+  std::unique_ptr<core::MapOutputWriter> map_output(ShuffleId shuffle, int64_t map_id,
+                                                    int32_t map_index,
                                                     int32_t num_reduces) override;
   std::optional<Payload> get_block(const std::string& block) override;
   bool put_block(const std::string& block, const core::StorageLevel& level, Payload bytes) override;
   Result<Payload> broadcast(BroadcastId id) override;
-  bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition, int32_t attempt) override;
+  bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
+                  int32_t attempt) override;
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
 
   Faults faults;
-  std::map<std::string, Payload> blocks;        // shuffle_S_M_R and rdd_R_P
+  std::map<std::string, Payload> blocks;  // shuffle_S_M_R and rdd_R_P
   std::map<BroadcastId, Payload> broadcasts;
   std::map<ShuffleId, MapOutputs> outputs;
   int broadcast_fetches = 0;
@@ -63,9 +66,11 @@ class LocalRuntime final : public core::Runtime {
   void unpersist(RddId id) override;
   void forget_shuffle(ShuffleId id) override;
   void checkpointed(RddId id, core::NodePtr replacement) override;
-  void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge) override;
+  void register_accumulator(AccumulatorId id, const std::string& name,
+                            MergeAccumulator merge) override;
   void cancel_job_group(const std::string&) override {}
   void cancel_all_jobs() override {}
+  void add_file(const std::string&, bool) override {}
   void add_listener(std::shared_ptr<core::Listener>) override {}
   const AppId& app_id() const override { return app_id_; }
 

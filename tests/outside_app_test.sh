@@ -109,11 +109,13 @@ start_worker worker3 --cores 1 --memory 2g
 code=0
 wait $driver || code=$?
 [ $code = 1 ] || die "another build: submit ended with code $code, not 1: $(tail -5 "$dir/refused.log")"
-grep -qE "has build id [0-9a-f]+, but [0-9a-f]+ was asked for: submit and run the same file" "$dir/worker3.log" ||
-  die "another build: the worker's log does not say why: $(tail -5 "$dir/worker3.log")"
+refusal='has build id [0-9a-f]+, but [0-9a-f]+ was asked for: submit and run the same file'
+for log in worker3 refused; do
+  grep -qE "$refusal" "$dir/$log.log" || die "another build: $log.log does not say why: $(tail -5 "$dir/$log.log")"
+done
 [ "$(grep -c '^Error: ' "$dir/refused.log")" = 1 ] || die "another build: not one line of error: $(cat "$dir/refused.log")"
 [ ! -e "$dir/never/_SUCCESS" ] || die "another build: the application went on"
-ok "another build of the same class is refused: $(grep -m1 '^Error: ' "$dir/refused.log" | cut -c1-120)"
+ok "another build of the same class is refused: $(grep -m1 -oE "$refusal" "$dir/refused.log")"
 
 stop_cluster
 no_process_left

@@ -35,8 +35,16 @@ TEST_CASE("R33 aggregate_by_key copies its zero for each key", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   auto pairs = context.parallelize(IntPairs{{1, 1}, {1, 1}, {3, 2}, {5, 1}, {5, 3}}, 2);
-  auto sets = pairs.aggregate_by_key(std::set<int>(), [](std::set<int> s, int v) { s.insert(v); return s; },
-                                     [](std::set<int> a, std::set<int> b) { a.merge(b); return a; });
+  auto sets = pairs.aggregate_by_key(
+      std::set<int>(),
+      [](std::set<int> s, int v) {
+        s.insert(v);
+        return s;
+      },
+      [](std::set<int> a, std::set<int> b) {
+        a.merge(b);
+        return a;
+      });
   CHECK(sets.collect_as_map() == std::map<int, std::set<int>>{{1, {1}}, {3, {2}}, {5, {1, 3}}});
   CHECK(pairs.fold_by_key(0, Sum{}).collect_as_map() == std::map<int, int>{{1, 2}, {3, 2}, {5, 4}});
   auto joined = pairs.combine_by_key([](int v) { return std::to_string(v); },
@@ -48,7 +56,8 @@ TEST_CASE("R33 aggregate_by_key copies its zero for each key", "[pair_rdd]") {
 TEST_CASE("R34 group_by_key keeps duplicates and negative keys", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
-  auto groups = context.parallelize(IntPairs{{1, 1}, {1, 1}, {1, 2}, {1, 3}, {-7, 1}}, 2).group_by_key(10);
+  auto groups =
+      context.parallelize(IntPairs{{1, 1}, {1, 1}, {1, 2}, {1, 3}, {-7, 1}}, 2).group_by_key(10);
   CHECK(groups.num_partitions() == 10);
   auto all = groups.collect_as_map();
   CHECK(sorted(all.at(1)) == std::vector<int>{1, 1, 2, 3});
@@ -72,14 +81,17 @@ TEST_CASE("keys of many types are counted right over 1, 2 and 7 partitions", "[p
     check([](int64_t x) { return std::string(100, 'k') + std::to_string(x % 50); });
     check([](int64_t x) { return std::pair(x % 5, std::to_string(x / 5 % 10)); });
     check([](int64_t x) { return std::vector<int64_t>{x % 2, x / 2 % 25}; });
-    check([](int64_t x) { return std::optional<int64_t>(x % 50 ? std::optional(x % 50) : std::nullopt); });
+    check([](int64_t x) {
+      return std::optional<int64_t>(x % 50 ? std::optional(x % 50) : std::nullopt);
+    });
   }
 }
 
 TEST_CASE("zero and minus zero are one key", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
-  CHECK(context.parallelize(std::vector<double>{0.0, -0.0, 0.0}, 3).count_by_value() == std::map<double, int64_t>{{0.0, 3}});
+  CHECK(context.parallelize(std::vector<double>{0.0, -0.0, 0.0}, 3).count_by_value() ==
+        std::map<double, int64_t>{{0.0, 3}});
 }
 
 TEST_CASE("R38 joins", "[pair_rdd]") {
@@ -95,7 +107,9 @@ TEST_CASE("R38 joins", "[pair_rdd]") {
     CHECK(left.left_outer_join(right).count() == 5);
     CHECK(left.right_outer_join(right).count() == 5);
     CHECK(left.full_outer_join(right).count() == 6);
-    auto lonely = left.left_outer_join(right).filter([](const auto& r) { return !r.second.second.has_value(); }).collect();
+    auto lonely = left.left_outer_join(right)
+                      .filter([](const auto& r) { return !r.second.second.has_value(); })
+                      .collect();
     REQUIRE(lonely.size() == 1);
     CHECK(lonely[0].first == 3);
     auto missing = left.right_outer_join(right).lookup(4);
@@ -112,20 +126,31 @@ TEST_CASE("joins of views keep what they join", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   auto text = context.parallelize(std::vector<std::string>{"ann berlin oslo", "bob paris"}, 2);
-  auto pairs = text.flat_map<std::pair<std::string, std::string>>([](const std::string& line, auto& emit) {
-    std::string name;
-    words(line, [&](std::string_view w) {
-      if (name.empty()) name = w;
-      else emit(std::pair(name, std::string(w)));
-      return true;
-    });
+  auto pairs =
+      text.flat_map<std::pair<std::string, std::string>>([](const std::string& line, auto& emit) {
+        std::string name;
+        words(line, [&](std::string_view w) {
+          if (name.empty())
+            name = w;
+          else
+            emit(std::pair(name, std::string(w)));
+          return true;
+        });
+      });
+  auto views = pairs.map([](const auto& p) {
+    return std::pair(std::string_view(p.first), std::string_view(p.second));
   });
-  auto views = pairs.map([](const auto& p) { return std::pair(std::string_view(p.first), std::string_view(p.second)); });
   auto joined = views.join(views.map_values([](std::string_view v) { return v.size(); }));
   using Row = std::pair<std::string, std::pair<std::string, size_t>>;
-  CHECK(sorted(joined.collect()) ==
-        std::vector<Row>{{"ann", {"berlin", 4}}, {"ann", {"berlin", 6}}, {"ann", {"oslo", 4}}, {"ann", {"oslo", 6}}, {"bob", {"paris", 5}}});
-  CHECK(views.reduce_by_key([](std::string_view a, std::string_view b) { return std::string(std::max(a, b)); }).collect_as_map() ==
+  CHECK(sorted(joined.collect()) == std::vector<Row>{{"ann", {"berlin", 4}},
+                                                     {"ann", {"berlin", 6}},
+                                                     {"ann", {"oslo", 4}},
+                                                     {"ann", {"oslo", 6}},
+                                                     {"bob", {"paris", 5}}});
+  CHECK(views
+            .reduce_by_key(
+                [](std::string_view a, std::string_view b) { return std::string(std::max(a, b)); })
+            .collect_as_map() ==
         std::map<std::string, std::string>{{"ann", "oslo"}, {"bob", "paris"}});
 }
 
@@ -165,7 +190,8 @@ TEST_CASE("sort_by_key orders all partitions, equal keys included", "[pair_rdd]"
   LocalRuntime runtime;
   Context context(runtime);
   for (const int n : {1, 2, 7}) {
-    auto pairs = context.range(0, 3000, 1, n).map([](int64_t x) { return std::pair(x * 7919 % 1009, x); });
+    auto pairs =
+        context.range(0, 3000, 1, n).map([](int64_t x) { return std::pair(x * 7919 % 1009, x); });
     auto keys = pairs.sort_by_key().keys().collect();
     CHECK(std::is_sorted(keys.begin(), keys.end()));
     CHECK(keys.size() == 3000);
@@ -176,10 +202,13 @@ TEST_CASE("sort_by_key orders all partitions, equal keys included", "[pair_rdd]"
     CHECK(sizes.size() == 5);
     for (const auto& part : sizes) CHECK(part.size() < 1200);
   }
-  auto same = context.range(0, 100, 1, 4).map([](int64_t x) { return std::pair(7, x); }).sort_by_key(true, 4);
+  auto same = context.range(0, 100, 1, 4)
+                  .map([](int64_t x) { return std::pair(7, x); })
+                  .sort_by_key(true, 4);
   CHECK(same.num_partitions() <= 2);
   CHECK(same.count() == 100);
-  auto text = context.parallelize(std::vector<std::pair<std::string, int>>{{"pear", 1}, {"apple", 2}, {"fig", 3}}, 2);
+  auto text = context.parallelize(
+      std::vector<std::pair<std::string, int>>{{"pear", 1}, {"apple", 2}, {"fig", 3}}, 2);
   CHECK(text.sort_by_key().values().collect() == std::vector<int>{2, 3, 1});
 }
 
@@ -188,7 +217,8 @@ TEST_CASE("R24 repartition_and_sort_within_partitions", "[pair_rdd]") {
   Context context(runtime);
   auto pairs = context.parallelize(IntPairs{{0, 5}, {3, 8}, {2, 6}, {0, 8}, {3, 8}, {1, 3}}, 2);
   auto by_parity = pairs.partition_by(2, [](int key) { return key % 2; });
-  auto parts = pairs.repartition_and_sort_within_partitions(*by_parity.partitioner()).glom().collect();
+  auto parts =
+      pairs.repartition_and_sort_within_partitions(*by_parity.partitioner()).glom().collect();
   REQUIRE(parts.size() == 2);
   CHECK(sorted(parts[0]) == IntPairs{{0, 5}, {0, 8}, {2, 6}});
   CHECK(sorted(parts[1]) == IntPairs{{1, 3}, {3, 8}, {3, 8}});
@@ -242,7 +272,11 @@ TEST_CASE("which operators keep the partitioner (R19, R43, R44)", "[pair_rdd]") 
   CHECK_FALSE(placed.map([](const auto& p) { return p; }).partitioner());
   CHECK_FALSE(placed.keys().partitioner());
   CHECK_FALSE(placed.values().partitioner());
-  CHECK(sorted(placed.flat_map_values([](int v) { return std::vector<int>{v, v}; }).keys().collect()) == std::vector<int>{1, 1, 1, 1, 2, 2, 3, 3});
+  CHECK(sorted(placed.flat_map_values([](int v) {
+                       return std::vector<int>{v, v};
+                     })
+                   .keys()
+                   .collect()) == std::vector<int>{1, 1, 1, 1, 2, 2, 3, 3});
   auto other = context.parallelize(IntPairs{{2, 0}, {3, 3}}, 2);
   CHECK(placed.subtract_by_key(other).collect() == IntPairs{{1, 1}, {1, 1}});
   CHECK(placed.subtract_by_key(other).partitioner() == placed.partitioner());
@@ -253,7 +287,12 @@ TEST_CASE("which operators keep the partitioner (R19, R43, R44)", "[pair_rdd]") 
 TEST_CASE("a partitioned Rdd gives each key one partition", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
-  auto parts = context.range(0, 10000, 1, 3).map([](int64_t x) { return std::pair(x % 100, x); }).partition_by(8).keys().glom().collect();
+  auto parts = context.range(0, 10000, 1, 3)
+                   .map([](int64_t x) { return std::pair(x % 100, x); })
+                   .partition_by(8)
+                   .keys()
+                   .glom()
+                   .collect();
   std::map<int64_t, size_t> home;
   size_t total = 0;
   for (size_t p = 0; p < parts.size(); ++p) {

@@ -12,7 +12,8 @@ namespace {
 
 const Descriptor* count_code() { return PartitionAction<int, CountRecords>::code(); }
 
-int64_t run_count(std::string_view program, std::string_view inputs, int32_t partition, TaskServices& services) {
+int64_t run_count(std::string_view program, std::string_view inputs, int32_t partition,
+                  TaskServices& services) {
   auto decoded = Program::decode(program);
   REQUIRE(decoded);
   TaskContext context;
@@ -32,7 +33,8 @@ TEST_CASE("descriptors are found by their offset and no other", "[program]") {
 }
 
 TEST_CASE("storage levels pack into a byte", "[program]") {
-  for (const auto& level : {DISK_ONLY, DISK_ONLY_3, MEMORY_ONLY, MEMORY_AND_DISK_SER_2, OFF_HEAP, StorageLevel{}}) {
+  for (const auto& level :
+       {DISK_ONLY, DISK_ONLY_3, MEMORY_ONLY, MEMORY_AND_DISK_SER_2, OFF_HEAP, StorageLevel{}}) {
     CHECK(unpack_level(pack_level(level)) == level);
   }
   CHECK(pack_level({}) == 0);
@@ -44,7 +46,9 @@ TEST_CASE("thirty nested zips stay thirty-one nodes", "[program]") {
   auto source = context.parallelize(std::vector<int>{1, 2, 3}, 1);
   auto rdd = source;
   for (int i = 0; i < 30; ++i) {
-    rdd = rdd.zip_partitions<int>(rdd, [](Partition<int>& a, Partition<int>&, auto& emit) { a.for_each([&](int x) { emit(x); }); });
+    rdd = rdd.zip_partitions<int>(rdd, [](Partition<int>& a, Partition<int>&, auto& emit) {
+      a.for_each([&](int x) { emit(x); });
+    });
   }
   const Bytes program = encode_program(*rdd.node(), count_code(), {});
   CHECK(program.size() < 31 * 40);
@@ -100,12 +104,14 @@ TEST_CASE("foreign and damaged programs are refused, never run", "[program]") {
   auto rdd = context.parallelize(std::vector<int>{1, 2, 3}, 2).map([](int x) { return x + 1; });
   const Bytes program = encode_program(*rdd.node(), count_code(), {});
   REQUIRE(Program::decode(program));
-  for (size_t n = 0; n < program.size(); ++n) CHECK_FALSE(Program::decode(std::string_view(program).substr(0, n)));
+  for (size_t n = 0; n < program.size(); ++n)
+    CHECK_FALSE(Program::decode(std::string_view(program).substr(0, n)));
   CHECK_FALSE(Program::decode(program + "x"));
   const Bytes nameless = encode_program(*rdd.node(), nullptr, {});
   auto refused = Program::decode(nameless);
   REQUIRE_FALSE(refused);
-  CHECK_THAT(refused.error().message, Catch::Contains("no terminal operation is registered at offset 0"));
+  CHECK_THAT(refused.error().message,
+             Catch::Contains("no terminal operation is registered at offset 0"));
   const Bytes swapped = encode_program(*rdd.node(), rdd.node()->descriptor(), {});
   CHECK_FALSE(Program::decode(swapped));
   TaskContext task;
@@ -118,7 +124,8 @@ TEST_CASE("foreign and damaged programs are refused, never run", "[program]") {
 TEST_CASE("a killed task stops at its next batch", "[program]") {
   LocalRuntime runtime;
   Context context(runtime);
-  auto rdd = context.range(0, int64_t{1} << 60, 1, 1).map([](int64_t x) { return static_cast<int>(x); });
+  auto rdd =
+      context.range(0, int64_t{1} << 60, 1, 1).map([](int64_t x) { return static_cast<int>(x); });
   const Bytes bytes = encode_program(*rdd.node(), count_code(), {});
   auto program = Program::decode(bytes);
   TaskContext task;

@@ -137,7 +137,8 @@ TEST_CASE("random bytes give a value or an error, never more", "[serde]") {
 
 TEST_CASE("owned_t replaces views by text, also inside pairs, tuples and vectors", "[serde]") {
   STATIC_REQUIRE(std::is_same_v<owned_t<std::string_view>, std::string>);
-  STATIC_REQUIRE(std::is_same_v<owned_t<std::pair<std::string_view, int>>, std::pair<std::string, int>>);
+  STATIC_REQUIRE(
+      std::is_same_v<owned_t<std::pair<std::string_view, int>>, std::pair<std::string, int>>);
   STATIC_REQUIRE(std::is_same_v<owned_t<std::vector<std::pair<int, std::string_view>>>,
                                 std::vector<std::pair<int, std::string>>>);
   STATIC_REQUIRE(std::is_same_v<owned_t<int>, int>);
@@ -150,7 +151,8 @@ TEST_CASE("owned_t replaces views by text, also inside pairs, tuples and vectors
 }
 
 TEST_CASE("closures travel with their captured values", "[serde]") {
-  auto add = capture(40, std::string("x"), [](int n, const std::string& s, int m) { return s + std::to_string(n + m); });
+  auto add = capture(40, std::string("x"),
+                     [](int n, const std::string& s, int m) { return s + std::to_string(n + m); });
   Bytes bytes;
   Encoder out(bytes);
   core::ClosureCodec<decltype(add)>::encode(out, add);

@@ -1,4 +1,5 @@
-// The untyped shuffle: hash, table, blocks, map output with spills, and what a reader does with damage.
+// The untyped shuffle: hash, table, blocks, map output with spills, and what a reader does with
+// damage.
 #include "core/api/tinderbox.hpp"
 #include "core/shuffle/block.hpp"
 #include "core/shuffle/combine_table.hpp"
@@ -40,7 +41,8 @@ TEST_CASE("a key's hash depends on its bytes alone, wherever they lie", "[shuffl
     std::string key(length, '\0');
     for (char& c : key) c = static_cast<char>(random());
     const uint32_t want = hash_key(key);
-    for (const size_t at : {size_t{0}, size_t{1}, 4096 - length, 4096 - length / 2, size_t{4090}, size_t{4095}}) {
+    for (const size_t at :
+         {size_t{0}, size_t{1}, 4096 - length, 4096 - length / 2, size_t{4090}, size_t{4095}}) {
       std::fill(page.begin(), page.end(), static_cast<char>(random()));
       std::copy(key.begin(), key.end(), page.begin() + static_cast<ptrdiff_t>(at));
       CHECK(hash_key({page.data() + at, length}) == want);
@@ -109,13 +111,15 @@ TEST_CASE("pieces of a block are checked before they are read", "[shuffle]") {
     CHECK((!piece || *piece != text || i < 24));
     if (i >= 24) CHECK_FALSE(piece);
   }
-  for (size_t n = 1; n < one.size(); ++n) CHECK_FALSE(PieceReader(std::string_view(one).substr(0, n)).next());
+  for (size_t n = 1; n < one.size(); ++n)
+    CHECK_FALSE(PieceReader(std::string_view(one).substr(0, n)).next());
 }
 
 namespace {
 
 auto counted(Context& context, int32_t maps, int32_t reduces) {
-  return context.range(0, 20000, 1, maps).map([](int64_t x) { return std::pair("key-" + std::to_string(x % 5000), int64_t{1}); })
+  return context.range(0, 20000, 1, maps)
+      .map([](int64_t x) { return std::pair("key-" + std::to_string(x % 5000), int64_t{1}); })
       .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, reduces);
 }
 
@@ -123,29 +127,35 @@ auto counted(Context& context, int32_t maps, int32_t reduces) {
 
 TEST_CASE("map output larger than its memory is spilled and joined", "[shuffle]") {
   // The least budget is 4 MiB; the values make the table and the pieces pass it many times.
-  LocalRuntime runtime(2, conf::Conf::of({{"spark.executor.memory", "8m"}, {"spark.shuffle.compress", "false"}}));
+  LocalRuntime runtime(
+      2, conf::Conf::of({{"spark.executor.memory", "8m"}, {"spark.shuffle.compress", "false"}}));
   Context context(runtime);
   auto rows = context.range(0, 60000, 1, 2).map([](int64_t x) {
     return std::pair(x % 30000, std::string(200, static_cast<char>('a' + x % 26)));
   });
   auto moved = rows.partition_by(5);
   int64_t bytes = 0;
-  moved.foreach([](const auto&) {});
+  moved.foreach ([](const auto&) {});
   bytes = moved.map([](const auto& r) { return static_cast<int64_t>(r.second.size()); }).sum();
   CHECK(bytes == 60000 * 200);
   auto left = runtime.files().list(runtime.services.directory);
   CHECK(left->empty());
-  auto combined = rows.map_values([](const std::string&) { return int64_t{1}; }).reduce_by_key([](int64_t a, int64_t b) { return a + b; });
+  auto combined = rows.map_values([](const std::string&) { return int64_t{1}; })
+                      .reduce_by_key([](int64_t a, int64_t b) { return a + b; });
   CHECK(combined.filter([](const auto& r) { return r.second == 2; }).count() == 30000);
 }
 
 TEST_CASE("spilled bytes are counted and their files removed", "[shuffle]") {
-  LocalRuntime runtime(1, conf::Conf::of({{"spark.executor.memory", "8m"}, {"spark.shuffle.compress", "false"}}));
+  LocalRuntime runtime(
+      1, conf::Conf::of({{"spark.executor.memory", "8m"}, {"spark.shuffle.compress", "false"}}));
   Context context(runtime);
-  auto rows = context.range(0, 50000, 1, 1).map([](int64_t x) { return std::pair(x, std::string(300, 'x')); });
+  auto rows = context.range(0, 50000, 1, 1).map([](int64_t x) {
+    return std::pair(x, std::string(300, 'x'));
+  });
   auto moved = rows.partition_by(3);
   const auto& shuffle = *std::get<ShufflePtr>(moved.node()->dependencies.at(0));
-  auto program = Program::decode(encode_program(*shuffle.parent, shuffle.writer, shuffle.writer_captured));
+  auto program =
+      Program::decode(encode_program(*shuffle.parent, shuffle.writer, shuffle.writer_captured));
   TaskContext task;
   task.id = {0};
   task.services = &runtime.services;
@@ -164,8 +174,10 @@ TEST_CASE("a missing, torn or lost block is a fetch failure with every field", "
   const auto& shuffle = *std::get<ShufflePtr>(counts.node()->dependencies.at(0));
   auto& statuses = runtime.services.outputs.at(shuffle.id).statuses;
   const int64_t map_id = statuses[1]->map_id;
-  const std::string block = "shuffle_" + std::to_string(shuffle.id.value) + "_" + std::to_string(map_id) + "_1";
-  auto program = Program::decode(encode_program(*counts.node(), PartitionAction<std::pair<std::string, int64_t>, CountRecords>::code(), {}));
+  const std::string block =
+      "shuffle_" + std::to_string(shuffle.id.value) + "_" + std::to_string(map_id) + "_1";
+  auto program = Program::decode(encode_program(
+      *counts.node(), PartitionAction<std::pair<std::string, int64_t>, CountRecords>::code(), {}));
   auto run = [&](const char* why) {
     TaskContext task;
     task.services = &runtime.services;

@@ -1,4 +1,5 @@
-// Cluster deploy mode as the submitter sees it: answers, polls, lost and standby masters, exit codes.
+// Cluster deploy mode as the submitter sees it: answers, polls, lost and standby masters, exit
+// codes.
 #include <catch2/catch.hpp>
 
 #include "core/deploy/submission_client.hpp"
@@ -56,7 +57,8 @@ TEST_CASE("submit: the leader's answer is followed until the driver runs") {
   CHECK(f.printed.back() == "Driver is running on worker w at h:1.");
 }
 
-TEST_CASE("submit: waitAppCompletion follows to the end; a failed driver still exits 0 as Spark does") {
+TEST_CASE(
+    "submit: waitAppCompletion follows to the end; a failed driver still exits 0 as Spark does") {
   Fixture f(submit_to({"a:1"}, true));
   f.on(StartSubmission{});
   f.on(Connected{0, 1});
@@ -88,7 +90,8 @@ TEST_CASE("submit: ways to fail, each exit 1") {
   SECTION("all are standby") {
     f.on(Connected{0, 1});
     f.on(Connected{1, 2});
-    for (PeerId p : {1, 2}) f.receive(p, SubmitDriverAnswer{false, {}, "Current state is not alive: X."});
+    for (PeerId p : {1, 2})
+      f.receive(p, SubmitDriverAnswer{false, {}, "Current state is not alive: X."});
   }
   SECTION("refused") {
     f.on(Connected{0, 1});
@@ -122,8 +125,10 @@ TEST_CASE("kill and status: answers and unknown ids") {
     f.on(StartSubmission{});
     f.on(Connected{0, 1});
     bool known = GENERATE(true, false);
-    if (known) f.receive(1, status(DriverState::Running));
-    else f.receive(1, DriverStatusAnswer{});
+    if (known)
+      f.receive(1, status(DriverState::Running));
+    else
+      f.receive(1, DriverStatusAnswer{});
     REQUIRE(f.exit);
     CHECK(f.exit->code == (known ? 0 : 1));
   }

@@ -1,4 +1,5 @@
-// pagerank EDGES ITERATIONS: ranks pages by the links between them; EDGES has a line `FROM TO` a link.
+// pagerank EDGES ITERATIONS: ranks pages by the links between them; EDGES has a line `FROM TO` a
+// link.
 #include <charconv>
 #include <cstdio>
 #include <span>
@@ -16,14 +17,16 @@ int parse_iterations(const std::string& text) {
   int n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error != std::errc() || end != text.data() + text.size() || n < 1) {
-    throw std::invalid_argument("pagerank takes EDGES ITERATIONS, a positive number, but got '" + text + "'");
+    throw std::invalid_argument("pagerank takes EDGES ITERATIONS, a positive number, but got '" +
+                                text + "'");
   }
   return n;
 }
 
 int run_pagerank(Context& context, std::span<const std::string> args) {
   if (args.size() != 2) {
-    throw std::invalid_argument("pagerank takes EDGES ITERATIONS, but got " + std::to_string(args.size()) + " arguments");
+    throw std::invalid_argument("pagerank takes EDGES ITERATIONS, but got " +
+                                std::to_string(args.size()) + " arguments");
   }
   const int iterations = parse_iterations(args[1]);
   auto links = context.text_file(args[0])
@@ -41,12 +44,14 @@ int run_pagerank(Context& context, std::span<const std::string> args) {
                 .values()
                 .flat_map<Rank>([](const auto& page, auto& emit) {
                   const auto& [targets, rank] = page;
-                  for (const auto& target : targets) emit(Rank(target, rank / static_cast<double>(targets.size())));
+                  for (const auto& target : targets)
+                    emit(Rank(target, rank / static_cast<double>(targets.size())));
                 })
                 .reduce_by_key([](double a, double b) { return a + b; })
                 .map_values([](double sum) { return 0.15 + 0.85 * sum; });
   }
-  for (const auto& [page, rank] : ranks.sort_by_key().collect()) std::printf("%s has rank: %.6f.\n", page.c_str(), rank);
+  for (const auto& [page, rank] : ranks.sort_by_key().collect())
+    std::printf("%s has rank: %.6f.\n", page.c_str(), rank);
   return 0;
 }
 

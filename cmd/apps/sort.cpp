@@ -9,7 +9,8 @@ namespace {
 
 int run_sort(Context& context, std::span<const std::string> args) {
   if (args.size() != 2) {
-    throw std::invalid_argument("sort takes IN OUT, but got " + std::to_string(args.size()) + " arguments");
+    throw std::invalid_argument("sort takes IN OUT, but got " + std::to_string(args.size()) +
+                                " arguments");
   }
   context.text_file(args[0])
       .map([](std::string_view line) { return std::pair(line, core::Unit{}); })

@@ -35,15 +35,17 @@ class PartitionAction final : public RegisteredTerminal<PartitionAction<T, F>> {
   F f_;
 };
 
-/// Thrown by actions that need a record. Source: Spark's UnsupportedOperationException("empty collection").
+/// Thrown by actions that need a record. Source: Spark's UnsupportedOperationException("empty
+/// collection").
 [[noreturn]] void fail_empty();
 std::vector<int32_t> all_partitions(const Node& node);
 std::vector<int32_t> partition_range(int32_t from, int32_t to);
 
 /// Runs f over partitions of an Rdd; handle(position, value) in order of completion.
 template <class T, class F, class Handle>
-void run_action(Context& context, const std::shared_ptr<const TypedNode<T>>& node, std::vector<int32_t> partitions,
-                const char* operation, Site site, const F& f, Handle&& handle) {
+void run_action(Context& context, const std::shared_ptr<const TypedNode<T>>& node,
+                std::vector<int32_t> partitions, const char* operation, Site site, const F& f,
+                Handle&& handle) {
   using R = std::invoke_result_t<const F&, Cursor<T>&, TaskContext&>;
   Bytes captured;
   Encoder out(captured);
@@ -51,9 +53,12 @@ void run_action(Context& context, const std::shared_ptr<const TypedNode<T>>& nod
   context.run_job(node, std::move(partitions),
                   {PartitionAction<T, F>::code(), std::move(captured), operation, site},
                   [&](int32_t position, Payload value) {
-                    if constexpr (std::is_void_v<R>) handle(position);
-                    else if constexpr (std::is_same_v<R, RawResult>) handle(position, std::move(value));
-                    else handle(position, from_bytes<R>(value.view()));
+                    if constexpr (std::is_void_v<R>)
+                      handle(position);
+                    else if constexpr (std::is_same_v<R, RawResult>)
+                      handle(position, std::move(value));
+                    else
+                      handle(position, from_bytes<R>(value.view()));
                   });
 }
 
@@ -86,7 +91,8 @@ struct TakeRecords {
     RawResult result;
     Encoder out(result.bytes);
     int64_t left = n.value;
-    if (left > 0) drive<T>(in, context, [&](T&& record) { return encode<T>(out, record), --left > 0; });
+    if (left > 0)
+      drive<T>(in, context, [&](T&& record) { return encode<T>(out, record), --left > 0; });
     return result;
   }
 };
@@ -98,8 +104,10 @@ struct ReduceRecords {
   std::optional<owned_t<T>> operator()(Cursor<T>& in, TaskContext& context) const {
     std::optional<owned_t<T>> sum;
     drive<T>(in, context, [&](T&& record) {
-      if (!sum) sum.emplace(own<T>(std::move(record)));
-      else sum = owned_t<T>(f(std::move(*sum), std::move(record)));
+      if (!sum)
+        sum.emplace(own<T>(std::move(record)));
+      else
+        sum = owned_t<T>(f(std::move(*sum), std::move(record)));
       return true;
     });
     return sum;
@@ -114,7 +122,8 @@ struct FoldRecords {
   template <class T>
   U operator()(Cursor<T>& in, TaskContext& context) const {
     U sum = zero.value;
-    drive<T>(in, context, [&](T&& record) { return sum = U(f(std::move(sum), std::move(record))), true; });
+    drive<T>(in, context,
+             [&](T&& record) { return sum = U(f(std::move(sum), std::move(record))), true; });
     return sum;
   }
 };

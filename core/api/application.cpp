@@ -17,7 +17,8 @@ std::map<std::string_view, Application>& registered() {
 bool register_application(const Application& application) {
   if (registered().emplace(application.name, application).second) return true;
   // Before main nobody could catch an exception.
-  std::fprintf(stderr, "two applications are registered as '%s'\n", std::string(application.name).c_str());
+  std::fprintf(stderr, "two applications are registered as '%s'\n",
+               std::string(application.name).c_str());
   std::abort();
 }
 

@@ -29,6 +29,6 @@ std::vector<Application> applications();
 
 }  // namespace tinderbox
 
-#define TINDERBOX_APPLICATION(name, help, function)                          \
-  [[maybe_unused]] static const bool tinderbox_application_##name =          \
+#define TINDERBOX_APPLICATION(name, help, function)                 \
+  [[maybe_unused]] static const bool tinderbox_application_##name = \
       ::tinderbox::register_application({#name, help, function})

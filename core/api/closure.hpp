@@ -1,4 +1,5 @@
-// Functions that travel to executors: their code by its place in the file, their values by the record codec.
+// Functions that travel to executors: their code by its place in the file, their values by the
+// record codec.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@ namespace core {
 template <class F>
 inline constexpr bool kBare = std::is_empty_v<F> && std::is_default_constructible_v<F>;
 
-/// A closure of our own that holds closures: parts() gives a std::tie of them, in order of construction.
+/// A closure of our own that holds closures: parts() gives a std::tie of them, in order of
+/// construction.
 template <class F>
 concept Composite = requires(const F& f) { f.parts(); };
 
@@ -39,22 +41,28 @@ struct Datum {
 template <class V>
 consteval void check_captured() {
   static_assert(!std::is_pointer_v<V> && !std::is_member_pointer_v<V>,
-                "capture() was given a pointer: pass what it points to (text as std::string), it travels by value");
-  static_assert(!kIs<V, std::reference_wrapper>, "capture() was given a reference: it cannot travel, pass the value");
+                "capture() was given a pointer: pass what it points to (text as std::string), it "
+                "travels by value");
+  static_assert(!kIs<V, std::reference_wrapper>,
+                "capture() was given a reference: it cannot travel, pass the value");
   static_assert(!holds_view<owned_t<V>>() && std::is_same_v<V, owned_t<V>>,
-                "capture() was given a std::string_view: what travels must own its bytes, pass a std::string");
+                "capture() was given a std::string_view: what travels must own its bytes, pass a "
+                "std::string");
 }
 
 template <class F>
 struct ClosureCodec {
   static void encode(Encoder& out, const F& f) {
     if constexpr (Composite<F>) {
-      std::apply([&]<class... P>(const P&... part) { (ClosureCodec<P>::encode(out, part), ...); }, f.parts());
+      std::apply([&]<class... P>(const P&... part) { (ClosureCodec<P>::encode(out, part), ...); },
+                 f.parts());
     } else {
-      static_assert(kBare<F>,
-                    "this closure captures variables, so it cannot be sent to executors: name them with "
-                    "capture(values..., [](const auto& value, auto record) {...}); a function is passed as a lambda "
-                    "that calls it");
+      static_assert(
+          kBare<F>,
+          "this closure captures variables, so it cannot be sent to executors: name them with "
+          "capture(values..., [](const auto& value, auto record) {...}); a function is passed as a "
+          "lambda "
+          "that calls it");
     }
   }
   static F decode([[maybe_unused]] Decoder& in) {
@@ -81,15 +89,19 @@ struct ClosureCodec<Captured<F, V...>> {
 
 }  // namespace core
 
-/// `capture(stop_words, [](const auto& stop_words, std::string_view word) {…})`: a closure with values.
-/// The values are copied now, sent as records, and reach the lambda as const references before its arguments.
+/// `capture(stop_words, [](const auto& stop_words, std::string_view word) {…})`: a closure with
+/// values. The values are copied now, sent as records, and reach the lambda as const references
+/// before its arguments.
 template <class... A>
 auto capture(A... a) {
-  static_assert(sizeof...(A) >= 2, "capture() takes the values and, last, the lambda that uses them");
+  static_assert(sizeof...(A) >= 2,
+                "capture() takes the values and, last, the lambda that uses them");
   auto all = std::tuple<A...>(std::move(a)...);
   return [&]<size_t... I>(std::index_sequence<I...>) {
     using F = std::tuple_element_t<sizeof...(A) - 1, decltype(all)>;
-    static_assert(core::kBare<F>, "the lambda given to capture() must not capture anything itself: list the values before it");
+    static_assert(core::kBare<F>,
+                  "the lambda given to capture() must not capture anything itself: list the values "
+                  "before it");
     (core::check_captured<std::tuple_element_t<I, decltype(all)>>(), ...);
     return Captured<F, std::tuple_element_t<I, decltype(all)>...>{{std::get<I>(std::move(all))...}};
   }(std::make_index_sequence<sizeof...(A) - 1>{});

@@ -1,4 +1,5 @@
-// Aggregation by key: what is done to values, and the table in which it is done on both sides of a shuffle.
+// Aggregation by key: what is done to values, and the table in which it is done on both sides of a
+// shuffle.
 #pragma once
 
 #include "core/api/closure.hpp"
@@ -7,7 +8,8 @@
 
 namespace tinderbox::core {
 
-// An aggregator says: Combined (what is kept a key), Result (what readers get), and how values become and join one.
+// An aggregator says: Combined (what is kept a key), Result (what readers get), and how values
+// become and join one.
 
 /// Source: reduceByKey.
 template <class V, class F>
@@ -17,8 +19,12 @@ struct ReduceAggregator {
   F f;
   auto parts() const { return std::tie(f); }
   Combined create(V&& value) const { return own<V>(std::move(value)); }
-  void merge_value(Combined& into, V&& value) const { into = Combined(f(std::move(into), std::move(value))); }
-  void merge_combined(Combined& into, Combined&& other) const { into = Combined(f(std::move(into), std::move(other))); }
+  void merge_value(Combined& into, V&& value) const {
+    into = Combined(f(std::move(into), std::move(value)));
+  }
+  void merge_combined(Combined& into, Combined&& other) const {
+    into = Combined(f(std::move(into), std::move(other)));
+  }
 };
 
 /// Source: groupByKey.
@@ -33,7 +39,8 @@ struct GroupAggregator {
   }
   void merge_value(Combined& into, V&& value) const { into.push_back(own<V>(std::move(value))); }
   void merge_combined(Combined& into, Combined&& other) const {
-    into.insert(into.end(), std::make_move_iterator(other.begin()), std::make_move_iterator(other.end()));
+    into.insert(into.end(), std::make_move_iterator(other.begin()),
+                std::make_move_iterator(other.end()));
   }
 };
 
@@ -47,8 +54,12 @@ struct ZeroAggregator {
   Comb comb;
   auto parts() const { return std::tie(zero, seq, comb); }
   Combined create(V&& value) const { return U(seq(U(zero.value), std::move(value))); }
-  void merge_value(Combined& into, V&& value) const { into = U(seq(std::move(into), std::move(value))); }
-  void merge_combined(Combined& into, Combined&& other) const { into = U(comb(std::move(into), std::move(other))); }
+  void merge_value(Combined& into, V&& value) const {
+    into = U(seq(std::move(into), std::move(value)));
+  }
+  void merge_combined(Combined& into, Combined&& other) const {
+    into = U(comb(std::move(into), std::move(other)));
+  }
 };
 
 /// Source: combineByKey.
@@ -56,13 +67,16 @@ template <class V, class Create, class Seq, class Comb>
 struct CombineAggregator {
   using Combined = std::decay_t<std::invoke_result_t<const Create&, V>>;
   using Result = Combined;
-  static_assert(std::is_same_v<Combined, owned_t<Combined>>, "what is combined is kept: it must own its bytes");
+  static_assert(std::is_same_v<Combined, owned_t<Combined>>,
+                "what is combined is kept: it must own its bytes");
   Create create_f;
   Seq seq;
   Comb comb;
   auto parts() const { return std::tie(create_f, seq, comb); }
   Combined create(V&& value) const { return create_f(std::move(value)); }
-  void merge_value(Combined& into, V&& value) const { into = Combined(seq(std::move(into), std::move(value))); }
+  void merge_value(Combined& into, V&& value) const {
+    into = Combined(seq(std::move(into), std::move(value)));
+  }
   void merge_combined(Combined& into, Combined&& other) const {
     into = Combined(comb(std::move(into), std::move(other)));
   }
@@ -72,8 +86,9 @@ struct CombineAggregator {
 template <class K, class C>
 class Combiner {
  public:
-  static constexpr bool kInline =
-      std::is_trivially_copyable_v<C> && std::is_default_constructible_v<C> && sizeof(C) <= sizeof(uint64_t);
+  static constexpr bool kInline = std::is_trivially_copyable_v<C> &&
+                                  std::is_default_constructible_v<C> &&
+                                  sizeof(C) <= sizeof(uint64_t);
 
   /// create() → C for a new key, else merge(C&).
   template <class Create, class Merge>
@@ -81,8 +96,9 @@ class Combiner {
     const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
     put(table_.upsert(bytes, hash_key(bytes)), create, merge);
   }
-  /// The same in a moment, in order with other short keys: the table's slot is on its way from memory until
-  /// Queue::kLength of them are done at once. Values are small and plain; call flush() before reading.
+  /// The same in a moment, in order with other short keys: the table's slot is on its way from
+  /// memory until Queue::kLength of them are done at once. Values are small and plain; call flush()
+  /// before reading.
   template <class V>
   class Queue {
    public:
@@ -102,8 +118,10 @@ class Combiner {
     void flush(Create&& create, Merge&& merge) {
       for (size_t i = 0; i < used_; ++i) {
         Entry& e = entries_[i];
-        combiner_.put(combiner_.table_.upsert_short(e.words, e.length, e.hash),
-                      [&] { return create(std::move(e.value)); }, [&](C& c) { merge(c, std::move(e.value)); });
+        combiner_.put(
+            combiner_.table_.upsert_short(e.words, e.length, e.hash),
+            [&] { return create(std::move(e.value)); },
+            [&](C& c) { merge(c, std::move(e.value)); });
       }
       used_ = 0;
     }
@@ -132,7 +150,9 @@ class Combiner {
   {
     return values_[slot.value];
   }
-  int64_t bytes() const { return table_.bytes() + static_cast<int64_t>(values_.capacity() * sizeof(C)); }
+  int64_t bytes() const {
+    return table_.bytes() + static_cast<int64_t>(values_.capacity() * sizeof(C));
+  }
   void clear() {
     table_.clear();
     values_ = {};
@@ -146,7 +166,8 @@ class Combiner {
       if (!found.fresh) merge(c);
     } else if constexpr (kInline) {
       C c{};
-      if (found.fresh) c = create();
+      if (found.fresh)
+        c = create();
       else {
         std::memcpy(&c, &found.slot->value, sizeof c);
         merge(c);

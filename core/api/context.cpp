@@ -75,7 +75,8 @@ void require_positive(int32_t n, const char* message) {
   if (n <= 0) throw std::invalid_argument(message);
 }
 
-Context::Context(core::Runtime& runtime) : runtime_(runtime), state_(std::make_shared<State>(runtime)) {}
+Context::Context(core::Runtime& runtime)
+    : runtime_(runtime), state_(std::make_shared<State>(runtime)) {}
 
 Context::~Context() {
   net::Lock lock(state_->mutex);
@@ -90,8 +91,10 @@ int32_t Context::default_min_partitions() const { return std::min(default_parall
 void Context::set_local_property(const std::string& key, std::optional<std::string> value) {
   net::Lock lock(state_->mutex);
   Properties& mine = state_->properties[std::this_thread::get_id()];
-  if (value) mine[key] = std::move(*value);
-  else mine.erase(key);
+  if (value)
+    mine[key] = std::move(*value);
+  else
+    mine.erase(key);
 }
 
 std::optional<std::string> Context::local_property(const std::string& key) const {
@@ -102,25 +105,30 @@ std::optional<std::string> Context::local_property(const std::string& key) const
   return found == mine->second.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Context::set_job_group(const std::string& id, const std::string& description, bool interrupt_on_cancel) {
+void Context::set_job_group(const std::string& id, const std::string& description,
+                            bool interrupt_on_cancel) {
   set_local_property(kJobGroup, id);
   set_local_property(kJobDescription, description);
   set_local_property(kInterrupt, interrupt_on_cancel ? "true" : "false");
 }
 
 void Context::clear_job_group() {
-  for (const char* key : {kJobGroup, kJobDescription, kInterrupt}) set_local_property(key, std::nullopt);
+  for (const char* key : {kJobGroup, kJobDescription, kInterrupt})
+    set_local_property(key, std::nullopt);
 }
 
 void Context::set_job_description(const std::string& description) {
   set_local_property(kJobDescription, description);
 }
 
-std::vector<std::string> Context::job_tags() const { return split_tags(local_property(kTags).value_or("")); }
+std::vector<std::string> Context::job_tags() const {
+  return split_tags(local_property(kTags).value_or(""));
+}
 
 void Context::add_job_tag(const std::string& tag) {
   if (tag.empty() || tag.find(',') != std::string::npos) {
-    throw std::invalid_argument("a job tag must not be empty or contain a comma, but was '" + tag + "'");
+    throw std::invalid_argument("a job tag must not be empty or contain a comma, but was '" + tag +
+                                "'");
   }
   auto tags = job_tags();
   if (std::find(tags.begin(), tags.end(), tag) != tags.end()) return;
@@ -142,19 +150,26 @@ void Context::cancel_all_jobs() { runtime_.cancel_all_jobs(); }
 
 // ---- lineage ----
 
-void Context::adopt(core::Node& node, const Making& making, std::vector<core::Dependency> dependencies) {
+void Context::adopt(core::Node& node, const Making& making,
+                    std::vector<core::Dependency> dependencies) {
   if (core::TaskContext::current()) {
     throw std::logic_error(
-        "RDD transformations and actions are NOT invoked by the driver, but inside of other transformations; "
-        "collect what is needed first and pass it by capture() or broadcast(). For more information, see SPARK-5063.");
+        "RDD transformations and actions are NOT invoked by the driver, but inside of other "
+        "transformations; "
+        "collect what is needed first and pass it by capture() or broadcast(). For more "
+        "information, see SPARK-5063.");
   }
   node.id = {next_rdd_++};
   node.name = making.name;
   node.call_site = short_site(making.operation, making.site);
   node.dependencies = std::move(dependencies);
-  const auto* first = node.dependencies.empty() ? nullptr : std::get_if<core::NarrowDependency>(&node.dependencies[0]);
-  if (first && first->kind == core::NarrowDependency::Kind::OneToOne) node.num_partitions = first->parent->num_partitions;
-  for (const auto& d : node.dependencies) node.determinism = std::max(node.determinism, through(node, d));
+  const auto* first = node.dependencies.empty()
+                          ? nullptr
+                          : std::get_if<core::NarrowDependency>(&node.dependencies[0]);
+  if (first && first->kind == core::NarrowDependency::Kind::OneToOne)
+    node.num_partitions = first->parent->num_partitions;
+  for (const auto& d : node.dependencies)
+    node.determinism = std::max(node.determinism, through(node, d));
 }
 
 std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr parent) {
@@ -164,7 +179,8 @@ std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr pare
     net::Lock lock(state->mutex);
     if (state->runtime) state->runtime->forget_shuffle(id);
   };
-  std::shared_ptr<core::ShuffleDependency> shuffle(std::make_unique<core::ShuffleDependency>().release(), forget);
+  std::shared_ptr<core::ShuffleDependency> shuffle(
+      std::make_unique<core::ShuffleDependency>().release(), forget);
   shuffle->id = {next_shuffle_++};
   shuffle->parent = std::move(parent);
   return shuffle;
@@ -174,13 +190,15 @@ void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Actio
                       const core::Runtime::OnResult& on_result) {
   if (core::TaskContext::current()) {
     throw std::logic_error(
-        "RDD transformations and actions are NOT invoked by the driver, but inside of other transformations; "
+        "RDD transformations and actions are NOT invoked by the driver, but inside of other "
+        "transformations; "
         "see SPARK-5063.");
   }
   for (const int32_t p : partitions) {
     if (p < 0 || p >= root->num_partitions) {
-      throw std::invalid_argument("Attempting to access a non-existent partition: " + std::to_string(p) +
-                                  ". Total number of partitions: " + std::to_string(root->num_partitions));
+      throw std::invalid_argument(
+          "Attempting to access a non-existent partition: " + std::to_string(p) +
+          ". Total number of partitions: " + std::to_string(root->num_partitions));
     }
   }
   core::JobRequest job;
@@ -201,7 +219,8 @@ void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Actio
 void Context::persist(const core::NodePtr& node, const core::StorageLevel& level) {
   const uint8_t wanted = core::pack_level(level), now = node->storage_bits;
   if (now != 0 && now != wanted) {
-    throw std::logic_error("Cannot change storage level of an RDD after it was already assigned a level");
+    throw std::logic_error(
+        "Cannot change storage level of an RDD after it was already assigned a level");
   }
   node->storage_bits = wanted;
 }
@@ -218,9 +237,12 @@ void Context::set_checkpoint_dir(const std::string& directory) {
   if (path.starts_with("file:")) path = path.substr(5);
   while (path.starts_with("//")) path.erase(0, 1);
   // One folder an application and context: two of them may share `directory`.
-  path += "/" + runtime_.conf().get(conf::kAppId).value_or("local") + "-" + std::to_string(next_rdd_.load());
+  path += "/" + runtime_.conf().get(conf::kAppId).value_or("local") + "-" +
+          std::to_string(next_rdd_.load());
   auto made = runtime_.files().make_directories(path);
-  if (!made) throw std::runtime_error("Cannot use checkpoint directory " + directory + ": " + made.error().message);
+  if (!made)
+    throw std::runtime_error("Cannot use checkpoint directory " + directory + ": " +
+                             made.error().message);
   net::Lock lock(state_->mutex);
   state_->checkpoint_dir = path;
 }
@@ -238,7 +260,8 @@ bool Context::is_checkpointed(const core::Node& node) const {
   return state_->checkpointed.contains(node.id);
 }
 
-// Ancestors first, so that with the property set a marked child is computed from its marked parents' files.
+// Ancestors first, so that with the property set a marked child is computed from its marked
+// parents' files.
 void Context::write_checkpoints(const core::Node& root) {
   std::vector<RddId> found;
   {
@@ -283,6 +306,12 @@ void Context::write_checkpoint(RddId id) {
   runtime_.checkpointed(id, mark.write(directory));
   net::Lock lock(state_->mutex);
   state_->checkpointed.insert(id);
+}
+
+std::string shipped_file(const std::string& name) {
+  const core::TaskContext* task = core::TaskContext::current();
+  if (!task) throw std::logic_error("shipped_file(\"" + name + "\") was called outside of a task");
+  return task->services->property(core::kFilesRoot).value_or(".") + "/" + name;
 }
 
 }  // namespace tinderbox

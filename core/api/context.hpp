@@ -43,10 +43,12 @@ class Context {
   template <class T>
   Rdd<T> parallelize(const std::vector<T>& values, int32_t slices = 0, Site site = Site::current());
   /// start, start+step, … below `end` (above it when step < 0).
-  Rdd<int64_t> range(int64_t start, int64_t end, int64_t step = 1, int32_t slices = 0, Site site = Site::current());
-  /// Lines of the files at `path` (files, directories, globs, comma-separated), without their line ends.
-  /// Errors: `Input path does not exist: file:/…` when nothing is there.
-  Rdd<std::string_view> text_file(const std::string& path, int32_t min_partitions = 0, Site site = Site::current());
+  Rdd<int64_t> range(int64_t start, int64_t end, int64_t step = 1, int32_t slices = 0,
+                     Site site = Site::current());
+  /// Lines of the files at `path` (files, directories, globs, comma-separated), without their line
+  /// ends. Errors: `Input path does not exist: file:/…` when nothing is there.
+  Rdd<std::string_view> text_file(const std::string& path, int32_t min_partitions = 0,
+                                  Site site = Site::current());
   template <class T>
   Rdd<T> empty_rdd(Site site = Site::current());
   template <class T>
@@ -60,13 +62,15 @@ class Context {
   Accumulator<double, Add> double_accumulator(const std::string& name = {});
   template <class T>
   Accumulator<std::vector<T>, Append> collection_accumulator(const std::string& name = {});
-  /// `merge(T& into, const U& value)` adds a T or anything else that tasks add; an empty function object.
+  /// `merge(T& into, const U& value)` adds a T or anything else that tasks add; an empty function
+  /// object.
   template <class T, class Merge>
   Accumulator<T, Merge> accumulator(T zero, Merge merge, const std::string& name = {});
 
   // ---- jobs ----
 
-  void set_job_group(const std::string& id, const std::string& description, bool interrupt_on_cancel = false);
+  void set_job_group(const std::string& id, const std::string& description,
+                     bool interrupt_on_cancel = false);
   void clear_job_group();
   void set_job_description(const std::string& description);
   void add_job_tag(const std::string& tag);
@@ -76,9 +80,15 @@ class Context {
   /// nullopt removes the property.
   void set_local_property(const std::string& key, std::optional<std::string> value);
   std::optional<std::string> local_property(const std::string& key) const;
+  /// Ships a file, or an archive (.tar, .tar.gz; `#name` says to where it is unpacked), to all executors: the
+  /// tasks of later jobs find it under shipped_file(name). Source: Spark SparkContext.addFile, addArchive.
+  void add_file(const std::string& path) { runtime_.add_file(path, false); }
+  void add_archive(const std::string& path) { runtime_.add_file(path, true); }
   void cancel_job_group(const std::string& group);
   /// Calls it with the events of this application, from now on, on a thread of their own.
-  void add_listener(std::shared_ptr<core::Listener> listener) { runtime_.add_listener(std::move(listener)); }
+  void add_listener(std::shared_ptr<core::Listener> listener) {
+    runtime_.add_listener(std::move(listener));
+  }
   void cancel_all_jobs();
 
   /// Errors: the directory cannot be made.
@@ -96,12 +106,14 @@ class Context {
     const char* operation;  // map
     Site site;
   };
-  /// Completes a new node: id, name, call site, determinism; partitions as its first parent's unless it set them.
+  /// Completes a new node: id, name, call site, determinism; partitions as its first parent's
+  /// unless it set them.
   void adopt(core::Node& node, const Making& making, std::vector<core::Dependency> dependencies);
   /// A shuffle of `parent` that the runtime forgets when the last Rdd that reads it is gone.
   std::shared_ptr<core::ShuffleDependency> new_shuffle(core::NodePtr parent);
   /// Runs `action` over `partitions` of `root` and waits.
-  /// Errors: JobFailed; std::invalid_argument for a partition that is not there; std::logic_error inside a task.
+  /// Errors: JobFailed; std::invalid_argument for a partition that is not there; std::logic_error
+  /// inside a task.
   struct Action {
     const core::Descriptor* code;
     Bytes captured;
@@ -115,8 +127,8 @@ class Context {
   AccumulatorId new_accumulator_id() { return {next_accumulator_++}; }
   void persist(const core::NodePtr& node, const core::StorageLevel& level);
   void unpersist(const core::NodePtr& node);
-  /// Marks `node` to be written by `write` after the next job that uses it. write(directory) runs that job and
-  /// returns what replaces the node.
+  /// Marks `node` to be written by `write` after the next job that uses it. write(directory) runs
+  /// that job and returns what replaces the node.
   using WriteCheckpoint = std::function<core::NodePtr(const std::string& directory)>;
   void mark_checkpoint(const core::NodePtr& node, WriteCheckpoint write);
   bool is_checkpointed(const core::Node& node) const;
@@ -133,6 +145,9 @@ class Context {
   std::atomic<int64_t> next_broadcast_{0};
   std::atomic<int64_t> next_accumulator_{0};
 };
+
+/// Path of a shipped file (--files, --archives, add_file) as the running task finds it. Source: Spark SparkFiles.get.
+std::string shipped_file(const std::string& name);
 
 /// A partition count that a user gave: throws std::invalid_argument unless it is positive.
 void require_positive(int32_t n, const char* message);

@@ -1,8 +1,10 @@
-// How the records of one partition flow: a cursor pushes them, a bounded batch at a time, into a sink.
+// How the records of one partition flow: a cursor pushes them, a bounded batch at a time, into a
+// sink.
 //
-// Push and pull are one thing. A narrow operator wraps its parent's cursor and puts its own sink in front of
-// the reader's, so a chain of operators is a chain of plain calls; `while (cursor.next(sink));` runs a partition.
-// Whoever needs two partitions side by side (zip) pulls a batch of each and keeps owned copies of it.
+// Push and pull are one thing. A narrow operator wraps its parent's cursor and puts its own sink in
+// front of the reader's, so a chain of operators is a chain of plain calls; `while
+// (cursor.next(sink));` runs a partition. Whoever needs two partitions side by side (zip) pulls a
+// batch of each and keeps owned copies of it.
 #pragma once
 
 #include <iterator>
@@ -32,7 +34,8 @@ template <class T>
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  /// Pushes one bounded batch. False: there is nothing more, or the sink said stop; not to be called again then.
+  /// Pushes one bounded batch. False: there is nothing more, or the sink said stop; not to be
+  /// called again then.
   virtual bool next(Sink<T> out) = 0;
 };
 
@@ -57,10 +60,14 @@ inline void check_killed(const TaskContext& context) {
   if (context.killed.load(std::memory_order_relaxed)) throw TaskKilledException{};
 }
 
-/// A sink over a callable that takes T&& and returns whether to go on. The callable must outlive it.
+/// A sink over a callable that takes T&& and returns whether to go on. The callable must outlive
+/// it.
 template <class T, class F>
 Sink<T> sink_to(F& f) {
-  return {[](void* self, typename Sink<T>::Arg r) -> bool { return (*static_cast<F*>(self))(std::forward<T>(r)); }, &f};
+  return {[](void* self, typename Sink<T>::Arg r) -> bool {
+            return (*static_cast<F*>(self))(std::forward<T>(r));
+          },
+          &f};
 }
 
 /// Pushes all that is left. False: the sink said stop.
@@ -115,8 +122,9 @@ class Puller {
 
 }  // namespace core
 
-/// One partition's records as map_partitions and foreach_partition see them: `for (auto& record : partition)`
-/// takes owned records one by one, for_each pushes them without copies. Good for one pass.
+/// One partition's records as map_partitions and foreach_partition see them: `for (auto& record :
+/// partition)` takes owned records one by one, for_each pushes them without copies. Good for one
+/// pass.
 template <class T>
 class Partition {
  public:
@@ -127,8 +135,10 @@ class Partition {
   template <class F>
   void for_each(F&& f) {
     core::drive(*cursor_, context_, [&](T&& record) {
-      if constexpr (std::is_same_v<decltype(f(std::move(record))), bool>) return f(std::move(record));
-      else return f(std::move(record)), true;
+      if constexpr (std::is_same_v<decltype(f(std::move(record))), bool>)
+        return f(std::move(record));
+      else
+        return f(std::move(record)), true;
     });
   }
 

@@ -8,7 +8,8 @@ namespace tinderbox::core {
 DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app) {
   DriverOptions o;
   o.app = app;
-  for (const auto& [name, value] : conf::without_node_values(conf).pairs()) o.properties[name] = value;
+  for (const auto& [name, value] : conf::without_node_values(conf).pairs())
+    o.properties[name] = value;
   o.properties["spark.app.id"] = app.value;
   o.is_local = backend.is_local();
   o.cluster_manager = !backend.is_local();

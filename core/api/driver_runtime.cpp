@@ -1,9 +1,11 @@
 #include "core/api/driver_runtime.hpp"
 
+#include <filesystem>
 #include <thread>
 
 #include "conf/environment.hpp"
 #include "conf/keys.hpp"
+#include "conf/resources.hpp"
 #include "core/api/driver_options.hpp"
 #include "core/api/job_waiters.hpp"
 #include "core/backend/backend.hpp"
@@ -42,7 +44,9 @@ struct NoLink final : DriverLink {
 class RealDriverRuntime final : public DriverRuntime {
  public:
   RealDriverRuntime(conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners)
-      : conf_(std::move(conf)), host_(host_of(conf_)), loop_(net::make_poll_loop()),
+      : conf_(std::move(conf)),
+        host_(host_of(conf_)),
+        loop_(net::make_poll_loop()),
         bus_(bus_options()) {
     for (auto& listener : listeners) bus_.add(std::move(listener));
     bus_.start();
@@ -106,6 +110,12 @@ class RealDriverRuntime final : public DriverRuntime {
   void register_accumulator(AccumulatorId id, const std::string&, MergeAccumulator merge) override {
     net::Lock lock(accumulators_mutex_);
     accumulators_[id] = std::move(merge);
+  }
+  void add_file(const std::string& path, bool archive) override {
+    std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
+    if (!backend_->local_executor())
+      url = hand_out_app_file(url, *blocks_->manager, blocks_->id.address);
+    post(ShipFiles{archive ? AddFiles{{}, {url}} : AddFiles{{url}, {}}});
   }
   void add_listener(std::shared_ptr<Listener> listener) override { bus_.add(std::move(listener)); }
   void cancel_job_group(const std::string& group) override { post(CancelJobGroup{group}); }
@@ -171,9 +181,12 @@ class RealDriverRuntime final : public DriverRuntime {
   void post(DriverEvent event) {
     auto shared = std::make_shared<DriverEvent>(std::move(event));
     loop_->post([this, shared] {
-      if (shell_) shell_->feed(std::move(*shared));
-      else if (auto* dead = std::get_if<BackendDead>(shared.get())) never_registered(dead->reason);
-      else early_.push_back(std::move(*shared));
+      if (shell_)
+        shell_->feed(std::move(*shared));
+      else if (auto* dead = std::get_if<BackendDead>(shared.get()))
+        never_registered(dead->reason);
+      else
+        early_.push_back(std::move(*shared));
     });
   }
 
@@ -194,16 +207,17 @@ class RealDriverRuntime final : public DriverRuntime {
     o.port = conf_.get(conf::kDriverBlockManagerPort);
     o.network = !is_local(conf_.get(conf::kMaster));
     o.memory = conf_.get(conf::kDriverMemory);
-    auto opened = ProcessBlocks::open(o, [this](std::vector<BlockUpdate> updates) {
-      blocks_moved(std::move(updates));
-    });
+    auto opened = ProcessBlocks::open(
+        o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
     if (!opened) throw conf::Error(opened.error().message);
     blocks_ = std::move(*opened);
-    if (o.network) file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
+    if (o.network)
+      file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
     ExecutorServicesOptions services;
     services.self = blocks_->id;
     services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
-    services_ = std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, link_);
+    services_ =
+        std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, link_);
   }
   /// Executors find the driver's own blocks without the table; only a local executor's count in it.
   void blocks_moved(std::vector<BlockUpdate> updates) {
@@ -215,9 +229,14 @@ class RealDriverRuntime final : public DriverRuntime {
   }
 
   BackendPlace place() {
-    return {.loop = *loop_, .conf = conf_, .app_name = conf_.get(conf::kAppName).value_or(""),
-            .build_id = net::own_build_id(), .code_hash = net::own_code_hash(), .blocks = blocks_.get(),
-            .host = host_, .post = [this](DriverEvent e) { post(std::move(e)); },
+    return {.loop = *loop_,
+            .conf = conf_,
+            .app_name = conf_.get(conf::kAppName).value_or(""),
+            .build_id = net::own_build_id(),
+            .code_hash = net::own_code_hash(),
+            .blocks = blocks_.get(),
+            .host = host_,
+            .post = [this](DriverEvent e) { post(std::move(e)); },
             .registered = [this](AppId app) { registered(std::move(app)); }};
   }
 
@@ -229,7 +248,8 @@ class RealDriverRuntime final : public DriverRuntime {
     options.driver_block_address = blocks_->id.address;
     for (auto& [name, value] : file_properties_) options.properties[name] = value;
     driver_ = std::make_unique<Driver>(std::move(options), program_codec());
-    shell_ = std::make_unique<Shell<Driver, RealDriverRuntime>>(*loop_, *board_, *driver_, *this, "Driver");
+    shell_ = std::make_unique<Shell<Driver, RealDriverRuntime>>(*loop_, *board_, *driver_, *this,
+                                                                "Driver");
     shell_->listen<ToDriver>();
     shell_->listen_losses();
     bus_.post(ListenerEvent(ApplicationStarted{conf_.get(conf::kAppName).value_or(""), app,
@@ -289,8 +309,8 @@ class RealDriverRuntime final : public DriverRuntime {
 
 }  // namespace
 
-std::unique_ptr<DriverRuntime> DriverRuntime::start(conf::Conf conf,
-                                                    std::vector<std::shared_ptr<Listener>> listeners) {
+std::unique_ptr<DriverRuntime> DriverRuntime::start(
+    conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners) {
   auto runtime = std::make_unique<RealDriverRuntime>(std::move(conf), std::move(listeners));
   runtime->open();
   return runtime;

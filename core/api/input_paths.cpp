@@ -20,8 +20,10 @@ std::vector<std::string> split_list(const std::string& paths) {
   int depth = 0;
   for (const char c : paths) {
     depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (c == ',' && depth <= 0) parts.emplace_back();
-    else parts.back() += c;
+    if (c == ',' && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
@@ -76,7 +78,8 @@ Result<bool> add(net::Files& files, const std::string& path, std::vector<InputFi
   if (!entries) return entries.error();
   for (const auto& entry : *entries) {
     if (hidden(entry.name)) continue;
-    if (entry.stat.directory) return Error{"Input path is not a file: file:" + path + "/" + entry.name};
+    if (entry.stat.directory)
+      return Error{"Input path is not a file: file:" + path + "/" + entry.name};
     out.push_back({path + "/" + entry.name, entry.stat.size});
   }
   return true;
@@ -104,7 +107,8 @@ Result<std::string> local_path(const std::string& path) {
   const size_t colon = path.find(':');
   if (colon != std::string::npos && path.find('/') > colon) {
     if (path.substr(0, colon) != "file") {
-      return Error{"No FileSystem for scheme \"" + path.substr(0, colon) + "\" of " + path + ": only file: is there"};
+      return Error{"No FileSystem for scheme \"" + path.substr(0, colon) + "\" of " + path +
+                   ": only file: is there"};
     }
     local = path.substr(colon + 1);
     while (local.starts_with("//")) local.erase(0, 1);

@@ -27,8 +27,8 @@ Result<std::string> local_path(const std::string& path);
 /// Files in order of path. Hidden ones (`.x`, `_x`) in directories and globs don't count.
 /// Errors: `Input path does not exist: file:/…`, and the like, one line.
 Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths);
-/// Splits of about total/min_partitions bytes, at most 128 MiB; the last one of a file may be 10 % longer.
-/// An empty file is one empty split. Source: Hadoop FileInputFormat.getSplits.
+/// Splits of about total/min_partitions bytes, at most 128 MiB; the last one of a file may be 10 %
+/// longer. An empty file is one empty split. Source: Hadoop FileInputFormat.getSplits.
 std::vector<InputSplit> split_inputs(const std::vector<InputFile>& files, int32_t min_partitions);
 
 }  // namespace tinderbox::core

@@ -1,4 +1,5 @@
-// User threads that wait for jobs: the driver's loop puts results in, the thread that runs the job takes them.
+// User threads that wait for jobs: the driver's loop puts results in, the thread that runs the job
+// takes them.
 #pragma once
 
 #include <memory>

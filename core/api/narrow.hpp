@@ -74,7 +74,9 @@ class OpNode final : public OperatorNode<OpNode<In, Out, Op, F>, Out> {
    public:
     OpCursor(std::unique_ptr<Cursor<In>> parent, const F& f) : parent_(std::move(parent)), f_(f) {}
     bool next(Sink<Out> out) override {
-      auto push = [this, out](In&& record) { return Op::template apply<Out>(f_, std::move(record), out); };
+      auto push = [this, out](In&& record) {
+        return Op::template apply<Out>(f_, std::move(record), out);
+      };
       return parent_->next(sink_to<In>(push));
     }
 
@@ -85,7 +87,8 @@ class OpNode final : public OperatorNode<OpNode<In, Out, Op, F>, Out> {
   F f_;
 };
 
-/// Like OpNode, with state: f(partition) makes what is called as step(In&&, const Sink<Out>&) → go on.
+/// Like OpNode, with state: f(partition) makes what is called as step(In&&, const Sink<Out>&) → go
+/// on.
 template <class In, class Out, class F>
 class StatefulNode final : public OperatorNode<StatefulNode<In, Out, F>, Out> {
  public:
@@ -93,14 +96,16 @@ class StatefulNode final : public OperatorNode<StatefulNode<In, Out, F>, Out> {
   explicit StatefulNode(Decoder& in) : f_(ClosureCodec<F>::decode(in)) {}
   void encode(Encoder& out) const { ClosureCodec<F>::encode(out, f_); }
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
-    return std::make_unique<StatefulCursor>(open_parent<In>(*this, 0, partition, context), f_(partition));
+    return std::make_unique<StatefulCursor>(open_parent<In>(*this, 0, partition, context),
+                                            f_(partition));
   }
 
  private:
   using Step = std::invoke_result_t<const F&, int32_t>;
   class StatefulCursor final : public Cursor<Out> {
    public:
-    StatefulCursor(std::unique_ptr<Cursor<In>> parent, Step step) : parent_(std::move(parent)), step_(std::move(step)) {}
+    StatefulCursor(std::unique_ptr<Cursor<In>> parent, Step step)
+        : parent_(std::move(parent)), step_(std::move(step)) {}
     bool next(Sink<Out> out) override {
       auto push = [this, out](In&& record) { return step_(std::move(record), out); };
       return parent_->next(sink_to<In>(push));
@@ -113,8 +118,8 @@ class StatefulNode final : public OperatorNode<StatefulNode<In, Out, F>, Out> {
   F f_;
 };
 
-/// f(partition index, Partition<In>&…, Emitter<Out>&) over whole partitions, in one batch each: what f emits is
-/// pushed on at once, but f itself is not interrupted between records.
+/// f(partition index, Partition<In>&…, Emitter<Out>&) over whole partitions, in one batch each:
+/// what f emits is pushed on at once, but f itself is not interrupted between records.
 template <class Out, class F, class... In>
 class PartitionsNode final : public OperatorNode<PartitionsNode<Out, F, In...>, Out> {
  public:
@@ -127,13 +132,15 @@ class PartitionsNode final : public OperatorNode<PartitionsNode<Out, F, In...>, 
 
  private:
   template <size_t... I>
-  std::unique_ptr<Cursor<Out>> open_all(int32_t partition, TaskContext& context, std::index_sequence<I...>) const {
+  std::unique_ptr<Cursor<Out>> open_all(int32_t partition, TaskContext& context,
+                                        std::index_sequence<I...>) const {
     return std::make_unique<PartitionsCursor>(f_, partition, context,
                                               open_parent<In>(*this, I, partition, context)...);
   }
   class PartitionsCursor final : public Cursor<Out> {
    public:
-    PartitionsCursor(const F& f, int32_t partition, TaskContext& context, std::unique_ptr<Cursor<In>>... in)
+    PartitionsCursor(const F& f, int32_t partition, TaskContext& context,
+                     std::unique_ptr<Cursor<In>>... in)
         : f_(f), partition_(partition), in_(Partition<In>(std::move(in), context)...) {}
     bool next(Sink<Out> out) override {
       Emitter<Out> emit(out);
@@ -165,10 +172,12 @@ class ChainNode final : public OperatorNode<ChainNode<T>, T> {
  private:
   class ChainCursor final : public Cursor<T> {
    public:
-    ChainCursor(const ChainNode& node, int32_t partition, TaskContext& context) : context_(context) {
+    ChainCursor(const ChainNode& node, int32_t partition, TaskContext& context)
+        : context_(context) {
       for (size_t i = 0; i < node.dependencies.size(); ++i) {
         const auto& d = narrow_dependency(node, i);
-        d.each_parent(partition, [&](int32_t p) { parts_.emplace_back(&as_typed<T>(*d.parent), p); });
+        d.each_parent(partition,
+                      [&](int32_t p) { parts_.emplace_back(&as_typed<T>(*d.parent), p); });
       }
     }
     bool next(Sink<T> out) override {
@@ -197,9 +206,11 @@ class ZipNode final : public OperatorNode<ZipNode<A, B>, std::pair<A, B>> {
   ZipNode() = default;
   explicit ZipNode(Decoder&) {}
   void encode(Encoder&) const {}
-  std::unique_ptr<Cursor<std::pair<A, B>>> open(int32_t partition, TaskContext& context) const override {
-    return std::make_unique<ZipCursor>(Puller<A>(open_parent<A>(*this, 0, partition, context), context),
-                                       Puller<B>(open_parent<B>(*this, 1, partition, context), context));
+  std::unique_ptr<Cursor<std::pair<A, B>>> open(int32_t partition,
+                                                TaskContext& context) const override {
+    return std::make_unique<ZipCursor>(
+        Puller<A>(open_parent<A>(*this, 0, partition, context), context),
+        Puller<B>(open_parent<B>(*this, 1, partition, context), context));
   }
 
  private:
@@ -210,7 +221,9 @@ class ZipNode final : public OperatorNode<ZipNode<A, B>, std::pair<A, B>> {
       do {
         auto* a = left_.peek();
         auto* b = right_.peek();
-        if (!a != !b) throw std::runtime_error("Can only zip RDDs with same number of elements in each partition");
+        if (!a != !b)
+          throw std::runtime_error(
+              "Can only zip RDDs with same number of elements in each partition");
         if (!a) return false;
         const bool going = out(std::pair<A, B>(release<A>(*a), release<B>(*b)));
         left_.advance();
@@ -233,13 +246,18 @@ class CartesianNode final : public OperatorNode<CartesianNode<A, B>, std::pair<A
   CartesianNode() = default;
   explicit CartesianNode(Decoder&) {}
   void encode(Encoder&) const {}
-  std::unique_ptr<Cursor<std::pair<A, B>>> open(int32_t partition, TaskContext& context) const override {
+  std::unique_ptr<Cursor<std::pair<A, B>>> open(int32_t partition,
+                                                TaskContext& context) const override {
     const auto& left = narrow_dependency(*this, 0);
     const auto& right = narrow_dependency(*this, 1);
     std::unique_ptr<Cursor<A>> outer;
     std::unique_ptr<Cursor<B>> inner;
-    left.each_parent(partition, [&](int32_t p) { outer = open_partition(as_typed<A>(*left.parent), p, context); });
-    right.each_parent(partition, [&](int32_t p) { inner = open_partition(as_typed<B>(*right.parent), p, context); });
+    left.each_parent(partition, [&](int32_t p) {
+      outer = open_partition(as_typed<A>(*left.parent), p, context);
+    });
+    right.each_parent(partition, [&](int32_t p) {
+      inner = open_partition(as_typed<B>(*right.parent), p, context);
+    });
     std::vector<owned_t<B>> kept;
     drive<B>(*inner, context, [&](B&& b) { return kept.push_back(own<B>(std::move(b))), true; });
     return std::make_unique<CartesianCursor>(std::move(outer), std::move(kept));

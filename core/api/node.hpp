@@ -1,4 +1,5 @@
-// What typed nodes share: how they register, travel and open their parents, and how stored partitions are read.
+// What typed nodes share: how they register, travel and open their parents, and how stored
+// partitions are read.
 #pragma once
 
 #include <memory>
@@ -13,11 +14,12 @@ namespace tinderbox::core {
 /// One control block for all node classes: each has its own code already.
 inline std::shared_ptr<Node> share(std::unique_ptr<Node> node) { return node; }
 
-/// Base of every node class. `Self` has a constructor from Decoder& and encode(Encoder&), which write and read
-/// what it captured; the code is named by a descriptor registered before main.
+/// Base of every node class. `Self` has a constructor from Decoder& and encode(Encoder&), which
+/// write and read what it captured; the code is named by a descriptor registered before main.
 template <class Self, class Out>
 struct OperatorNode : TypedNode<Out> {
-  static std::shared_ptr<Node> make(RddId id, std::string_view captured, std::vector<Dependency> parents) {
+  static std::shared_ptr<Node> make(RddId id, std::string_view captured,
+                                    std::vector<Dependency> parents) {
     Decoder in(captured);
     auto node = std::make_unique<Self>(in);
     node->id = id;
@@ -90,7 +92,8 @@ class EncodedCursor final : public Cursor<T> {
 
 /// Reads the stored partition, or computes it and stores it first.
 template <class T>
-std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partition, TaskContext& context) {
+std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partition,
+                                       TaskContext& context) {
   auto stored = find_stored(node, partition, context);
   if (!stored) {
     Bytes records;
@@ -105,14 +108,16 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
 
 /// The records of one partition: from the block store when the Rdd is persisted, else computed.
 template <class T>
-std::unique_ptr<Cursor<T>> open_partition(const TypedNode<T>& node, int32_t partition, TaskContext& context) {
+std::unique_ptr<Cursor<T>> open_partition(const TypedNode<T>& node, int32_t partition,
+                                          TaskContext& context) {
   if (node.storage_bits.load(std::memory_order_relaxed) == 0) return node.open(partition, context);
   return open_stored(node, partition, context);
 }
 
 /// The one parent partition that one-to-one dependency `i` reads.
 template <class T>
-std::unique_ptr<Cursor<T>> open_parent(const Node& node, size_t i, int32_t partition, TaskContext& context) {
+std::unique_ptr<Cursor<T>> open_parent(const Node& node, size_t i, int32_t partition,
+                                       TaskContext& context) {
   return open_partition(as_typed<T>(*narrow_dependency(node, i).parent), partition, context);
 }
 

@@ -58,8 +58,10 @@ PartFile::PartFile(const std::string& directory, TaskContext& context) : context
                        padded("_%06lld_", context.partition) + std::to_string(context.id.value);
   attempt_path_ = attempt_directory_ + part;
   final_path_ = directory + part;
-  or_throw(context.services->files().make_directories(attempt_directory_), "Cannot write " + attempt_path_);
-  file_ = or_throw(context.services->files().create(attempt_path_), "Cannot write " + attempt_path_);
+  or_throw(context.services->files().make_directories(attempt_directory_),
+           "Cannot write " + attempt_path_);
+  file_ =
+      or_throw(context.services->files().create(attempt_path_), "Cannot write " + attempt_path_);
 }
 
 PartFile::~PartFile() {
@@ -77,11 +79,13 @@ void PartFile::commit() {
   flush();
   or_throw(file_->commit(), "Cannot write " + attempt_path_);
   check_killed(context_);
-  if (!context_.services->may_commit(context_.stage, context_.stage_attempt, context_.partition, context_.attempt)) {
+  if (!context_.services->may_commit(context_.stage, context_.stage_attempt, context_.partition,
+                                     context_.attempt)) {
     check_killed(context_);
     throw CommitDeniedException{context_.stage, context_.partition, context_.attempt};
   }
-  or_throw(context_.services->files().rename(attempt_path_, final_path_), "Cannot move " + attempt_path_);
+  or_throw(context_.services->files().rename(attempt_path_, final_path_),
+           "Cannot move " + attempt_path_);
   context_.metrics.output_records += lines_;
 }
 
@@ -93,6 +97,8 @@ std::vector<int32_t> partition_range(int32_t from, int32_t to) {
   return partitions;
 }
 
-std::vector<int32_t> all_partitions(const Node& node) { return partition_range(0, node.num_partitions); }
+std::vector<int32_t> all_partitions(const Node& node) {
+  return partition_range(0, node.num_partitions);
+}
 
 }  // namespace tinderbox::core

@@ -10,7 +10,8 @@ namespace tinderbox::core {
 /// The driver's side of one save. Source: Hadoop FileOutputCommitter, algorithm 2.
 class OutputDirectory {
  public:
-  /// Errors: throws std::runtime_error `Output directory P already exists`, or when it cannot be made.
+  /// Errors: throws std::runtime_error `Output directory P already exists`, or when it cannot be
+  /// made.
   OutputDirectory(Context& context, const std::string& path);
   const std::string& path() const { return path_; }
   /// All parts are there: writes _SUCCESS.
@@ -36,7 +37,8 @@ class PartFile {
     ++lines_;
     if (buffer_.size() >= kFlush) flush();
   }
-  /// Errors: throws CommitDeniedException when another attempt may commit, std::runtime_error when a disk fails.
+  /// Errors: throws CommitDeniedException when another attempt may commit, std::runtime_error when
+  /// a disk fails.
   void commit();
 
  private:

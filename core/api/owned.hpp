@@ -1,8 +1,9 @@
 // The type that keeps a record beyond the push that brought it.
 //
-// Records may be views into a buffer that the next record overwrites. Whatever outlives one push (a cache, an
-// accumulator, a hash table, a result) holds owned_t<T>: std::string for std::string_view, also inside pairs,
-// tuples, vectors and optionals. borrow() turns it back into a record that is good while the owned value lives.
+// Records may be views into a buffer that the next record overwrites. Whatever outlives one push (a
+// cache, an accumulator, a hash table, a result) holds owned_t<T>: std::string for
+// std::string_view, also inside pairs, tuples, vectors and optionals. borrow() turns it back into a
+// record that is good while the owned value lives.
 #pragma once
 
 #include "core/api/serde.hpp"
@@ -38,17 +39,24 @@ struct Owned<std::vector<A>> {
 /// Whether a view hides where Owned can't replace it: in a struct, a set, a variant.
 template <class T>
 consteval bool holds_view() {
-  if constexpr (std::is_same_v<T, std::string_view>) return true;
-  else if constexpr (TextLike<T> || kPlainMemory<T> || std::is_arithmetic_v<T>) return false;
-  else if constexpr (kIs<T, std::pair>) return holds_view<typename T::first_type>() || holds_view<typename T::second_type>();
+  if constexpr (std::is_same_v<T, std::string_view>)
+    return true;
+  else if constexpr (TextLike<T> || kPlainMemory<T> || std::is_arithmetic_v<T>)
+    return false;
+  else if constexpr (kIs<T, std::pair>)
+    return holds_view<typename T::first_type>() || holds_view<typename T::second_type>();
   else if constexpr (Container<T> && !HasRecordFields<T>) {
-    if constexpr (std::is_same_v<typename T::value_type, T>) return false;
-    else return holds_view<std::remove_cv_t<typename T::value_type>>();
-  } else if constexpr (PlainAggregate<T> && net::field_count<T>() > 0 && net::field_count<T>() <= 20) {
+    if constexpr (std::is_same_v<typename T::value_type, T>)
+      return false;
+    else
+      return holds_view<std::remove_cv_t<typename T::value_type>>();
+  } else if constexpr (PlainAggregate<T> && net::field_count<T>() > 0 &&
+                       net::field_count<T>() <= 20) {
     return decltype(net::with_fields(std::declval<T&>(), []<class... F>(F&...) {
       return std::bool_constant<(std::is_same_v<F, std::string_view> || ...)>{};
     }))::value;
-  } else return false;
+  } else
+    return false;
 }
 
 }  // namespace core
@@ -63,14 +71,17 @@ namespace core {
 template <class To, class From>
 To convert_record(From&& value) {
   using Bare = std::remove_cvref_t<From>;
-  if constexpr (std::is_same_v<To, Bare>) return std::forward<From>(value);
-  else if constexpr (TextLike<To>) return To(value);
+  if constexpr (std::is_same_v<To, Bare>)
+    return std::forward<From>(value);
+  else if constexpr (TextLike<To>)
+    return To(value);
   else if constexpr (kIs<To, std::pair>) {
     return To(convert_record<typename To::first_type>(std::forward<From>(value).first),
               convert_record<typename To::second_type>(std::forward<From>(value).second));
   } else if constexpr (kIs<To, std::tuple>) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
-      return To(convert_record<std::tuple_element_t<I, To>>(std::get<I>(std::forward<From>(value)))...);
+      return To(
+          convert_record<std::tuple_element_t<I, To>>(std::get<I>(std::forward<From>(value)))...);
     }(std::make_index_sequence<std::tuple_size_v<To>>{});
   } else if constexpr (kIs<To, std::optional>) {
     if (!value) return std::nullopt;
@@ -91,7 +102,8 @@ owned_t<T> own(T&& record)
   requires(!std::is_reference_v<T>)
 {
   static_assert(!holds_view<owned_t<T>>(),
-                "this record must be kept, but it holds a std::string_view inside a struct or set: use a pair, a tuple "
+                "this record must be kept, but it holds a std::string_view inside a struct or set: "
+                "use a pair, a tuple "
                 "or a vector of views, or std::string");
   return convert_record<owned_t<T>>(std::move(record));
 }
@@ -107,8 +119,10 @@ T borrow(const owned_t<T>& kept) {
 /// The same where `kept` is not needed any more but stays alive: what owns memory is moved out.
 template <class T>
 T release(owned_t<T>& kept) {
-  if constexpr (std::is_same_v<T, owned_t<T>>) return std::move(kept);
-  else return convert_record<T>(kept);
+  if constexpr (std::is_same_v<T, owned_t<T>>)
+    return std::move(kept);
+  else
+    return convert_record<T>(kept);
 }
 
 }  // namespace core

@@ -53,7 +53,8 @@ struct SampleKeys {
       ++sample.seen;
       if (static_cast<int64_t>(sample.keys.size()) < size.value) {
         sample.keys.push_back(own<K>(std::move(record.first)));
-      } else if (const auto at = random.below(static_cast<uint64_t>(sample.seen)); at < sample.keys.size()) {
+      } else if (const auto at = random.below(static_cast<uint64_t>(sample.seen));
+                 at < sample.keys.size()) {
         sample.keys[at] = own<K>(std::move(record.first));
       }
       return true;
@@ -64,10 +65,12 @@ struct SampleKeys {
 /// Sampled keys a partition for n output partitions. Source: Spark RangePartitioner.
 int64_t sample_size(int32_t n, int32_t input_partitions);
 
-/// Bounds that cut the weighted keys into n parts of about equal weight; equal keys never make two bounds.
+/// Bounds that cut the weighted keys into n parts of about equal weight; equal keys never make two
+/// bounds.
 template <class K>
 std::vector<K> range_bounds(std::vector<std::pair<K, double>> keys, int32_t n) {
-  std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(keys.begin(), keys.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   double total = 0, passed = 0;
   for (const auto& [key, weight] : keys) total += weight;
   const double step = total / std::max(n, 1);
@@ -85,7 +88,8 @@ std::vector<K> range_bounds(std::vector<std::pair<K, double>> keys, int32_t n) {
 
 template <class K, class V, class W, bool kLeft, bool kRight>
 struct JoinPairs {
-  using Left = std::conditional_t<kRight, std::optional<V>, V>;    // may be missing when the right side is outer
+  using Left = std::conditional_t<kRight, std::optional<V>,
+                                  V>;  // may be missing when the right side is outer
   using Right = std::conditional_t<kLeft, std::optional<W>, W>;
   using Out = std::pair<K, std::pair<Left, Right>>;
   template <class R>
@@ -148,7 +152,8 @@ class PairOperations<std::pair<K, V>> {
   template <class F>
   auto flat_map_values(F f, Site site = Site::current()) const {
     using Out = std::pair<K, core::Element<std::invoke_result_t<const F&, V>>>;
-    return self().template op<Out, core::FlatMapValuesOp>(std::move(f), "flatMapValues", site, true);
+    return self().template op<Out, core::FlatMapValuesOp>(std::move(f), "flatMapValues", site,
+                                                          true);
   }
   Rdd<K> keys(Site site = Site::current()) const {
     return self().template op<K, core::MapOp>(core::FirstOf{}, "keys", site);
@@ -165,23 +170,30 @@ class PairOperations<std::pair<K, V>> {
     return combine(core::ReduceAggregator<V, F>{std::move(f)}, true, n, "reduceByKey", site);
   }
   /// All values of a key in memory at once.
-  Rdd<std::pair<K, std::vector<owned_t<V>>>> group_by_key(int32_t n = 0, Site site = Site::current()) const {
+  Rdd<std::pair<K, std::vector<owned_t<V>>>> group_by_key(int32_t n = 0,
+                                                          Site site = Site::current()) const {
     return combine(core::GroupAggregator<V>{}, false, n, "groupByKey", site);
   }
   /// seq(U, V) → U from a copy of `zero` a key, comb(U, U) → U.
   template <class U, class Seq, class Comb>
-  Rdd<std::pair<K, U>> aggregate_by_key(U zero, Seq seq, Comb comb, int32_t n = 0, Site site = Site::current()) const {
-    return combine(core::ZeroAggregator<V, U, Seq, Comb>{{std::move(zero)}, std::move(seq), std::move(comb)}, true, n,
-                   "aggregateByKey", site);
+  Rdd<std::pair<K, U>> aggregate_by_key(U zero, Seq seq, Comb comb, int32_t n = 0,
+                                        Site site = Site::current()) const {
+    return combine(
+        core::ZeroAggregator<V, U, Seq, Comb>{{std::move(zero)}, std::move(seq), std::move(comb)},
+        true, n, "aggregateByKey", site);
   }
   template <class F>
-  Rdd<std::pair<K, owned_t<V>>> fold_by_key(owned_t<V> zero, F f, int32_t n = 0, Site site = Site::current()) const {
-    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f}, true, n, "foldByKey", site);
+  Rdd<std::pair<K, owned_t<V>>> fold_by_key(owned_t<V> zero, F f, int32_t n = 0,
+                                            Site site = Site::current()) const {
+    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f}, true, n,
+                   "foldByKey", site);
   }
   /// create(V) → C, seq(C, V) → C, comb(C, C) → C.
   template <class Create, class Seq, class Comb>
-  auto combine_by_key(Create create, Seq seq, Comb comb, int32_t n = 0, Site site = Site::current()) const {
-    return combine(core::CombineAggregator<V, Create, Seq, Comb>{std::move(create), std::move(seq), std::move(comb)},
+  auto combine_by_key(Create create, Seq seq, Comb comb, int32_t n = 0,
+                      Site site = Site::current()) const {
+    return combine(core::CombineAggregator<V, Create, Seq, Comb>{std::move(create), std::move(seq),
+                                                                 std::move(comb)},
                    true, n, "combineByKey", site);
   }
 
@@ -192,8 +204,8 @@ class PairOperations<std::pair<K, V>> {
     auto node = std::make_unique<core::ShuffledNode<K, V>>();
     node->partitioner = partitioner;
     node->num_partitions = partitioner.num_partitions;
-    return self().template make<std::pair<K, V>>(std::move(node), {"ShuffledRDD", "partitionBy", site},
-                                                 {shuffle_by(partitioner)});
+    return self().template make<std::pair<K, V>>(
+        std::move(node), {"ShuffledRDD", "partitionBy", site}, {shuffle_by(partitioner)});
   }
   /// By hash of the key.
   Self partition_by(int32_t n, Site site = Site::current()) const {
@@ -222,7 +234,8 @@ class PairOperations<std::pair<K, V>> {
   // ---- several Rdds ----
 
   template <class W>
-  auto cogroup(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+  auto cogroup(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+               Site site = Site::current()) const {
     return cogroup_all(n, "cogroup", site, self(), other);
   }
   template <class W, class X>
@@ -231,8 +244,8 @@ class PairOperations<std::pair<K, V>> {
     return cogroup_all(n, "cogroup", site, self(), b, c);
   }
   template <class W, class X, class Y>
-  auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c, const Rdd<std::pair<K, Y>>& d,
-               int32_t n = 0, Site site = Site::current()) const {
+  auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c,
+               const Rdd<std::pair<K, Y>>& d, int32_t n = 0, Site site = Site::current()) const {
     return cogroup_all(n, "cogroup", site, self(), b, c, d);
   }
   template <class W>
@@ -240,25 +253,31 @@ class PairOperations<std::pair<K, V>> {
     return join_as<W, false, false>(other, n, "join", site);
   }
   template <class W>
-  auto left_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+  auto left_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+                       Site site = Site::current()) const {
     return join_as<W, true, false>(other, n, "leftOuterJoin", site);
   }
   template <class W>
-  auto right_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+  auto right_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+                        Site site = Site::current()) const {
     return join_as<W, false, true>(other, n, "rightOuterJoin", site);
   }
   template <class W>
-  auto full_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+  auto full_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+                       Site site = Site::current()) const {
     return join_as<W, true, true>(other, n, "fullOuterJoin", site);
   }
   /// Pairs whose key is not in `other`.
   template <class W>
-  Self subtract_by_key(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
+  Self subtract_by_key(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+                       Site site = Site::current()) const {
     const auto& own = self().partitioner();
     const auto partitioner =
-        n == 0 && own ? *own : core::hash_partitioner(n > 0 ? n : std::max(self().num_partitions(), 1));
+        n == 0 && own ? *own
+                      : core::hash_partitioner(n > 0 ? n : std::max(self().num_partitions(), 1));
     auto groups = cogroup_by(partitioner, "subtractByKey", site, self(), other);
-    return groups.template op<std::pair<K, V>, core::EmitOp>(core::OnlyLeft<K, V>{}, "subtractByKey", site, true);
+    return groups.template op<std::pair<K, V>, core::EmitOp>(core::OnlyLeft<K, V>{},
+                                                             "subtractByKey", site, true);
   }
 
   // ---- actions ----
@@ -266,13 +285,15 @@ class PairOperations<std::pair<K, V>> {
   std::map<owned_t<K>, int64_t> count_by_key(Site site = Site::current()) const {
     std::map<owned_t<K>, int64_t> counts;
     auto ones = map_values([](const auto&) { return int64_t{1}; }, site);
-    for (auto& [key, n] : ones.reduce_by_key(core::Plus{}, 0, site).collect(site)) counts[std::move(key)] = n;
+    for (auto& [key, n] : ones.reduce_by_key(core::Plus{}, 0, site).collect(site))
+      counts[std::move(key)] = n;
     return counts;
   }
   /// The last value of each key wins.
   std::map<owned_t<K>, owned_t<V>> collect_as_map(Site site = Site::current()) const {
     std::map<owned_t<K>, owned_t<V>> all;
-    for (auto& [key, value] : self().collect(site)) all.insert_or_assign(std::move(key), std::move(value));
+    for (auto& [key, value] : self().collect(site))
+      all.insert_or_assign(std::move(key), std::move(value));
     return all;
   }
   /// All values of a key; looks at one partition when the Rdd is partitioned by key.
@@ -290,7 +311,8 @@ class PairOperations<std::pair<K, V>> {
               [&](int32_t p, Payload part) { parts[static_cast<size_t>(p)] = std::move(part); });
     std::vector<owned_t<V>> values;
     for (const Payload& part : parts) {
-      core::each_encoded<V>(part.view(), [&](V&& v) { values.push_back(core::own<V>(std::move(v))); });
+      core::each_encoded<V>(part.view(),
+                            [&](V&& v) { values.push_back(core::own<V>(std::move(v))); });
     }
     return values;
   }
@@ -299,7 +321,8 @@ class PairOperations<std::pair<K, V>> {
   const Self& self() const { return static_cast<const Self&>(*this); }
 
   core::ShufflePtr shuffle_by(const core::Partitioner& partitioner) const {
-    return core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(), partitioner);
+    return core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(),
+                                                           partitioner);
   }
   /// How a node reads this Rdd by key: in place when it is partitioned so already.
   core::Dependency by_key(const core::Partitioner& partitioner) const {
@@ -310,18 +333,21 @@ class PairOperations<std::pair<K, V>> {
   friend class PairOperations;
 
   template <class Aggregator>
-  auto combine(Aggregator aggregator, bool map_side, int32_t n, const char* operation, Site site) const {
+  auto combine(Aggregator aggregator, bool map_side, int32_t n, const char* operation,
+               Site site) const {
     using Out = std::pair<K, typename Aggregator::Result>;
     const std::vector<core::NodePtr> inputs{self().node()};
     const auto partitioner = core::choose_partitioner(self().context(), inputs, n);
     const bool in_place = self().partitioner() == partitioner;
     core::Dependency dependency = self().narrow();
     if (!in_place) dependency = combine_shuffle(aggregator, map_side, partitioner);
-    auto node = std::make_unique<core::AggregatedNode<K, V, Aggregator>>(map_side && !in_place, std::move(aggregator));
+    auto node = std::make_unique<core::AggregatedNode<K, V, Aggregator>>(map_side && !in_place,
+                                                                         std::move(aggregator));
     node->partitioner = partitioner;
     node->num_partitions = partitioner.num_partitions;
-    return self().template make<Out>(std::move(node), {in_place ? "MapPartitionsRDD" : "ShuffledRDD", operation, site},
-                                     {std::move(dependency)});
+    return self().template make<Out>(
+        std::move(node), {in_place ? "MapPartitionsRDD" : "ShuffledRDD", operation, site},
+        {std::move(dependency)});
   }
   template <class Aggregator>
   core::ShufflePtr combine_shuffle(const Aggregator& aggregator, bool map_side,
@@ -331,17 +357,20 @@ class PairOperations<std::pair<K, V>> {
       Bytes extra;
       Encoder out(extra);
       core::ClosureCodec<Aggregator>::encode(out, aggregator);
-      shuffle = core::make_shuffle<core::CombineWriter<K, V, Aggregator>>(self().context(), self().node(),
-                                                                         partitioner, extra);
+      shuffle = core::make_shuffle<core::CombineWriter<K, V, Aggregator>>(
+          self().context(), self().node(), partitioner, extra);
     } else {
-      shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(), partitioner);
+      shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(),
+                                                                partitioner);
     }
     shuffle->aggregator = true;
     shuffle->map_side_combine = map_side;
     return shuffle;
   }
-  Self sorted(const core::Partitioner& partitioner, bool ascending, const char* operation, Site site) const {
-    auto shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(), partitioner);
+  Self sorted(const core::Partitioner& partitioner, bool ascending, const char* operation,
+              Site site) const {
+    auto shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(),
+                                                                   partitioner);
     shuffle->key_ordering = true;
     auto node = std::make_unique<core::SortedNode<K, V>>(ascending);
     node->partitioner = partitioner;
@@ -355,9 +384,10 @@ class PairOperations<std::pair<K, V>> {
     if (n > 1) {
       const int64_t size = core::sample_size(n, self().num_partitions());
       std::vector<std::pair<owned_t<K>, double>> keys;
-      self().act(core::SampleKeys<K, V>{{size}, {static_cast<uint64_t>(self().id().value)}}, self().all(), "sortByKey",
-                 site, [&](int32_t, core::KeySample<K> sample) {
-                   const double weight = static_cast<double>(sample.seen) / static_cast<double>(sample.keys.size());
+      self().act(core::SampleKeys<K, V>{{size}, {static_cast<uint64_t>(self().id().value)}},
+                 self().all(), "sortByKey", site, [&](int32_t, core::KeySample<K> sample) {
+                   const double weight =
+                       static_cast<double>(sample.seen) / static_cast<double>(sample.keys.size());
                    for (auto& key : sample.keys) keys.emplace_back(std::move(key), weight);
                  });
       range.bounds = core::range_bounds(std::move(keys), n);
@@ -366,12 +396,15 @@ class PairOperations<std::pair<K, V>> {
     Encoder out(parameters);
     core::encode(out, range.ascending);
     core::encode(out, range.bounds);
-    return {core::Partitioner::Kind::Range, static_cast<int32_t>(range.bounds.size()) + 1, std::move(parameters)};
+    return {core::Partitioner::Kind::Range, static_cast<int32_t>(range.bounds.size()) + 1,
+            std::move(parameters)};
   }
   template <class... W>
-  auto cogroup_all(int32_t n, const char* operation, Site site, const Rdd<std::pair<K, W>>&... inputs) const {
+  auto cogroup_all(int32_t n, const char* operation, Site site,
+                   const Rdd<std::pair<K, W>>&... inputs) const {
     const std::vector<core::NodePtr> nodes{inputs.node()...};
-    return cogroup_by(core::choose_partitioner(self().context(), nodes, n), operation, site, inputs...);
+    return cogroup_by(core::choose_partitioner(self().context(), nodes, n), operation, site,
+                      inputs...);
   }
   template <class... W>
   auto cogroup_by(const core::Partitioner& partitioner, const char* operation, Site site,
@@ -383,7 +416,8 @@ class PairOperations<std::pair<K, V>> {
         std::move(node), {"CoGroupedRDD", operation, site}, {inputs.by_key(partitioner)...});
   }
   template <class W, bool kLeft, bool kRight>
-  auto join_as(const Rdd<std::pair<K, W>>& other, int32_t n, const char* operation, Site site) const {
+  auto join_as(const Rdd<std::pair<K, W>>& other, int32_t n, const char* operation,
+               Site site) const {
     using Join = core::JoinPairs<K, V, W, kLeft, kRight>;
     return cogroup_all(n, operation, site, self(), other)
         .template op<typename Join::Out, core::EmitOp>(Join{}, operation, site, true);

@@ -14,7 +14,8 @@ Partitioner default_partitioner(Context& context, std::span<const NodePtr> input
   for (const NodePtr& input : inputs) {
     most = std::max(most, input->num_partitions);
     const auto& own = input->partitioner;
-    if (own && own->num_partitions > 0 && (!candidate || own->num_partitions > candidate->num_partitions)) {
+    if (own && own->num_partitions > 0 &&
+        (!candidate || own->num_partitions > candidate->num_partitions)) {
       candidate = &*own;
     }
   }
@@ -28,7 +29,9 @@ Partitioner default_partitioner(Context& context, std::span<const NodePtr> input
 }
 
 Partitioner choose_partitioner(Context& context, std::span<const NodePtr> inputs, int32_t n) {
-  if (n < 0) throw std::invalid_argument("Number of partitions (" + std::to_string(n) + ") cannot be negative.");
+  if (n < 0)
+    throw std::invalid_argument("Number of partitions (" + std::to_string(n) +
+                                ") cannot be negative.");
   return n > 0 ? hash_partitioner(n) : default_partitioner(context, inputs);
 }
 
@@ -38,8 +41,8 @@ int64_t sample_size(int32_t n, int32_t input_partitions) {
 }
 
 void fail_partition(int32_t got, int32_t n) {
-  throw std::invalid_argument("the partition function answered " + std::to_string(got) + ", but partitions are 0 to " +
-                              std::to_string(n - 1));
+  throw std::invalid_argument("the partition function answered " + std::to_string(got) +
+                              ", but partitions are 0 to " + std::to_string(n - 1));
 }
 
 }  // namespace tinderbox::core

@@ -13,24 +13,30 @@ namespace tinderbox::core {
 /// A key as bytes: equal keys have equal bytes.
 template <class K>
 struct KeyBytes {
-  static_assert(!Container<K> || TextLike<K> || !requires { typename K::hasher; },
-                "an unordered container cannot be a key: equal ones may have different bytes");
+  static_assert(
+      !Container<K> || TextLike<K> || !requires { typename K::hasher; },
+      "an unordered container cannot be a key: equal ones may have different bytes");
   static constexpr bool kMemory = kPlainMemory<K> && !std::is_floating_point_v<K>;
   /// A view of the key itself or of `scratch`.
   static std::string_view view(const K& key, Bytes& scratch) {
-    if constexpr (TextLike<K>) return key;
-    else if constexpr (kMemory) return {reinterpret_cast<const char*>(&key), sizeof key};
+    if constexpr (TextLike<K>)
+      return key;
+    else if constexpr (kMemory)
+      return {reinterpret_cast<const char*>(&key), sizeof key};
     else {
       scratch.clear();
       Encoder out(scratch);
-      if constexpr (std::is_floating_point_v<K>) core::encode<K>(out, key + K{0});  // -0.0 is 0.0
-      else core::encode<K>(out, key);
+      if constexpr (std::is_floating_point_v<K>)
+        core::encode<K>(out, key + K{0});  // -0.0 is 0.0
+      else
+        core::encode<K>(out, key);
       return scratch;
     }
   }
   /// The key back; views in it point into `bytes`.
   static K restore(std::string_view bytes) {
-    if constexpr (TextLike<K>) return K(bytes);
+    if constexpr (TextLike<K>)
+      return K(bytes);
     else {
       Decoder in(bytes);
       return core::decode<K>(in);
@@ -38,8 +44,10 @@ struct KeyBytes {
   }
   /// Writes what encode<K> would have written.
   static void encode(Encoder& out, std::string_view bytes) {
-    if constexpr (TextLike<K>) out.text(bytes);
-    else out.raw(bytes.data(), bytes.size());
+    if constexpr (TextLike<K>)
+      out.text(bytes);
+    else
+      out.raw(bytes.data(), bytes.size());
   }
 };
 
@@ -81,7 +89,8 @@ class PartitionOf {
     if constexpr (requires(const owned_t<K>& a, const K& b) { a < b; }) {
       const auto& bounds = range_->bounds;
       const auto at = std::lower_bound(bounds.begin(), bounds.end(), key) - bounds.begin();
-      return static_cast<int32_t>(range_->ascending ? at : static_cast<ptrdiff_t>(bounds.size()) - at);
+      return static_cast<int32_t>(range_->ascending ? at
+                                                    : static_cast<ptrdiff_t>(bounds.size()) - at);
     } else {
       Decoder::fail("keys without an order are partitioned by range");
     }

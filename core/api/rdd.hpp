@@ -1,7 +1,8 @@
 // Rdd<T>: a distributed collection of T as its lineage. Operators are thin; actions run jobs.
 //
-// T is the type of what flows, which may be a view (text_file gives std::string_view). Functions given to
-// operators run on executors: they capture nothing, or list what they need with capture(values..., lambda).
+// T is the type of what flows, which may be a view (text_file gives std::string_view). Functions
+// given to operators run on executors: they capture nothing, or list what they need with
+// capture(values..., lambda).
 #pragma once
 
 #include "core/api/action.hpp"
@@ -43,7 +44,8 @@ struct ForeachPartition {
   }
 };
 
-/// How a take(n) goes on after it has looked at `scanned` partitions and found `found` records. Source: spec/08 §4.
+/// How a take(n) goes on after it has looked at `scanned` partitions and found `found` records.
+/// Source: spec/08 §4.
 int32_t next_take_partitions(Context& context, int32_t scanned, int64_t found, int64_t wanted);
 
 }  // namespace core
@@ -57,7 +59,8 @@ class Rdd : public PairOperations<T> {
   using value_type = T;
   using NodeType = core::TypedNode<T>;
   Rdd(Context& context, std::unique_ptr<NodeType> node)
-      : context_(&context), node_(std::static_pointer_cast<const NodeType>(core::share(std::move(node)))) {}
+      : context_(&context),
+        node_(std::static_pointer_cast<const NodeType>(core::share(std::move(node)))) {}
 
   // ---- transformations, record by record ----
 
@@ -70,7 +73,8 @@ class Rdd : public PairOperations<T> {
   Rdd filter(F f, Site site = Site::current()) const {
     return op<T, core::FilterOp>(std::move(f), "filter", site, true);
   }
-  /// flat_map(f): f(record) returns a container. flat_map<U>(f): f(record, emit) calls emit(U) any number of times.
+  /// flat_map(f): f(record) returns a container. flat_map<U>(f): f(record, emit) calls emit(U) any
+  /// number of times.
   template <class U = void, class F>
   auto flat_map(F f, Site site = Site::current()) const {
     if constexpr (std::is_void_v<U>) {
@@ -88,24 +92,30 @@ class Rdd : public PairOperations<T> {
 
   // ---- transformations of whole partitions ----
 
-  /// map_partitions(f): f(Partition<T>&) returns a container. map_partitions<U>(f): f(partition, emit) emits.
+  /// map_partitions(f): f(Partition<T>&) returns a container. map_partitions<U>(f): f(partition,
+  /// emit) emits.
   template <class U = void, class F>
   auto map_partitions(F f, bool preserves_partitioning = false, Site site = Site::current()) const {
     if constexpr (std::is_void_v<U>) {
       using Out = core::Element<std::invoke_result_t<const F&, Partition<T>&>>;
-      return whole<Out>(core::ReturnAll<F>{std::move(f)}, "mapPartitions", site, preserves_partitioning);
+      return whole<Out>(core::ReturnAll<F>{std::move(f)}, "mapPartitions", site,
+                        preserves_partitioning);
     } else {
-      return whole<U>(core::EmitAll<F>{std::move(f)}, "mapPartitions", site, preserves_partitioning);
+      return whole<U>(core::EmitAll<F>{std::move(f)}, "mapPartitions", site,
+                      preserves_partitioning);
     }
   }
   /// The same with the partition's index first.
   template <class U = void, class F>
-  auto map_partitions_with_index(F f, bool preserves_partitioning = false, Site site = Site::current()) const {
+  auto map_partitions_with_index(F f, bool preserves_partitioning = false,
+                                 Site site = Site::current()) const {
     if constexpr (std::is_void_v<U>) {
       using Out = core::Element<std::invoke_result_t<const F&, int32_t, Partition<T>&>>;
-      return whole<Out>(core::ReturnIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site, preserves_partitioning);
+      return whole<Out>(core::ReturnIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site,
+                        preserves_partitioning);
     } else {
-      return whole<U>(core::EmitIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site, preserves_partitioning);
+      return whole<U>(core::EmitIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site,
+                      preserves_partitioning);
     }
   }
   /// One vector a partition.
@@ -123,7 +133,8 @@ class Rdd : public PairOperations<T> {
   Rdd<std::pair<T, U>> zip(const Rdd<U>& other, Site site = Site::current()) const {
     core::require_zippable(*node_, *other.node());
     auto node = std::make_unique<core::ZipNode<T, U>>();
-    return make<std::pair<T, U>>(std::move(node), {"ZippedPartitionsRDD2", "zip", site}, {narrow(), other.narrow()});
+    return make<std::pair<T, U>>(std::move(node), {"ZippedPartitionsRDD2", "zip", site},
+                                 {narrow(), other.narrow()});
   }
   /// f(Partition<T>&, Partition<U>&, emit) over partitions of the same index.
   template <class Out, class U, class F>
@@ -131,7 +142,8 @@ class Rdd : public PairOperations<T> {
     core::require_zippable(*node_, *other.node());
     using Call = core::EmitAll<F>;
     auto node = std::make_unique<core::PartitionsNode<Out, Call, T, U>>(Call{std::move(f)});
-    return make<Out>(std::move(node), {"ZippedPartitionsRDD2", "zipPartitions", site}, {narrow(), other.narrow()});
+    return make<Out>(std::move(node), {"ZippedPartitionsRDD2", "zipPartitions", site},
+                     {narrow(), other.narrow()});
   }
   /// Numbers the records over all partitions. Runs a job when there are two partitions or more.
   Rdd<std::pair<T, int64_t>> zip_with_index(Site site = Site::current()) const {
@@ -145,7 +157,8 @@ class Rdd : public PairOperations<T> {
   }
   /// The k-th record of partition i of n gets k·n + i. No job.
   Rdd<std::pair<T, int64_t>> zip_with_unique_id(Site site = Site::current()) const {
-    return stateful<std::pair<T, int64_t>>(core::NumberApart{{num_partitions()}}, "zipWithUniqueId", site, false);
+    return stateful<std::pair<T, int64_t>>(core::NumberApart{{num_partitions()}}, "zipWithUniqueId",
+                                           site, false);
   }
   template <class U>
   Rdd<std::pair<T, U>> cartesian(const Rdd<U>& other, Site site = Site::current()) const {
@@ -159,15 +172,19 @@ class Rdd : public PairOperations<T> {
   // ---- choosing and regrouping records ----
 
   /// About `fraction` of the records, the same ones for the same seed.
-  Rdd sample(bool with_replacement, double fraction, uint64_t seed, Site site = Site::current()) const {
+  Rdd sample(bool with_replacement, double fraction, uint64_t seed,
+             Site site = Site::current()) const {
     core::require_fraction(with_replacement, fraction);
-    return stateful<T>(core::Sample{{with_replacement}, {fraction}, {seed}}, "sample", site, true, true);
+    return stateful<T>(core::Sample{{with_replacement}, {fraction}, {seed}}, "sample", site, true,
+                       true);
   }
   /// Disjoint parts in about these proportions.
-  std::vector<Rdd> random_split(const std::vector<double>& weights, uint64_t seed, Site site = Site::current()) const {
+  std::vector<Rdd> random_split(const std::vector<double>& weights, uint64_t seed,
+                                Site site = Site::current()) const {
     std::vector<Rdd> parts;
     for (const auto& [from, to] : core::split_bounds(weights)) {
-      parts.push_back(stateful<T>(core::SplitCell{{from}, {to}, {seed}}, "randomSplit", site, true, true));
+      parts.push_back(
+          stateful<T>(core::SplitCell{{from}, {to}, {seed}}, "randomSplit", site, true, true));
     }
     return parts;
   }
@@ -187,14 +204,17 @@ class Rdd : public PairOperations<T> {
       node->num_partitions = static_cast<int32_t>(dependency.table.size());
       return make<T>(std::move(node), {"CoalescedRDD", "coalesce", site}, {std::move(dependency)});
     }
-    auto spread = stateful<std::pair<int32_t, T>>(core::RoundRobin{{n}}, "coalesce", site, false, true);
+    auto spread =
+        stateful<std::pair<int32_t, T>>(core::RoundRobin{{n}}, "coalesce", site, false, true);
     return spread.partition_by(core::by_index_partitioner(n), site).values(site);
   }
   Rdd repartition(int32_t n, Site site = Site::current()) const { return coalesce(n, true, site); }
   /// In the order of f(record). Runs a job that samples the keys.
   template <class F>
   Rdd sort_by(F f, bool ascending = true, int32_t n = 0, Site site = Site::current()) const {
-    return key_by(std::move(f), site).sort_by_key(ascending, n > 0 ? n : num_partitions(), site).values(site);
+    return key_by(std::move(f), site)
+        .sort_by_key(ascending, n > 0 ? n : num_partitions(), site)
+        .values(site);
   }
   template <class F>
   auto group_by(F f, int32_t n = 0, Site site = Site::current()) const {
@@ -203,16 +223,23 @@ class Rdd : public PairOperations<T> {
   /// Values that are in both, each once.
   Rdd intersection(const Rdd& other, int32_t n = 0, Site site = Site::current()) const {
     auto with_unit = [&](const Rdd& r) {
-      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "intersection", site);
+      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "intersection",
+                                                                  site);
     };
-    return with_unit(*this).cogroup(with_unit(other), n, site).filter(core::OnBothSides{}, site).keys(site);
+    return with_unit(*this)
+        .cogroup(with_unit(other), n, site)
+        .filter(core::OnBothSides{}, site)
+        .keys(site);
   }
   /// Records of this whose value is not in `other`.
   Rdd subtract(const Rdd& other, int32_t n = 0, Site site = Site::current()) const {
     auto with_unit = [&](const Rdd& r) {
-      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "subtract", site);
+      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "subtract",
+                                                                  site);
     };
-    return with_unit(*this).subtract_by_key(with_unit(other), n > 0 ? n : num_partitions(), site).keys(site);
+    return with_unit(*this)
+        .subtract_by_key(with_unit(other), n > 0 ? n : num_partitions(), site)
+        .keys(site);
   }
 
   // ---- actions ----
@@ -233,7 +260,8 @@ class Rdd : public PairOperations<T> {
   /// The first n records in order; looks at as few partitions as it can.
   std::vector<owned_t<T>> take(int64_t n, Site site = Site::current()) const {
     std::vector<owned_t<T>> records;
-    for (int32_t scanned = 0; scanned < num_partitions() && static_cast<int64_t>(records.size()) < n;) {
+    for (int32_t scanned = 0;
+         scanned < num_partitions() && static_cast<int64_t>(records.size()) < n;) {
       const auto found = static_cast<int64_t>(records.size());
       const int32_t more = core::next_take_partitions(*context_, scanned, found, n);
       const int32_t end = more < num_partitions() - scanned ? scanned + more : num_partitions();
@@ -243,7 +271,8 @@ class Rdd : public PairOperations<T> {
       for (const Payload& part : parts) append_encoded(part, records);
       scanned = end;
     }
-    if (static_cast<int64_t>(records.size()) > n) records.resize(static_cast<size_t>(std::max<int64_t>(n, 0)));
+    if (static_cast<int64_t>(records.size()) > n)
+      records.resize(static_cast<size_t>(std::max<int64_t>(n, 0)));
     return records;
   }
   /// Errors: std::domain_error("empty collection").
@@ -257,11 +286,14 @@ class Rdd : public PairOperations<T> {
   template <class F>
   owned_t<T> reduce(F f, Site site = Site::current()) const {
     std::optional<owned_t<T>> sum;
-    act(core::ReduceRecords<F>{f}, all(), "reduce", site, [&](int32_t, std::optional<owned_t<T>> part) {
-      if (!part) return;
-      if (!sum) sum = std::move(part);
-      else sum = owned_t<T>(f(std::move(*sum), core::release<T>(*part)));
-    });
+    act(core::ReduceRecords<F>{f}, all(), "reduce", site,
+        [&](int32_t, std::optional<owned_t<T>> part) {
+          if (!part) return;
+          if (!sum)
+            sum = std::move(part);
+          else
+            sum = owned_t<T>(f(std::move(*sum), core::release<T>(*part)));
+        });
     if (!sum) core::fail_empty();
     return std::move(*sum);
   }
@@ -270,7 +302,9 @@ class Rdd : public PairOperations<T> {
   owned_t<T> fold(owned_t<T> zero, F f, Site site = Site::current()) const {
     owned_t<T> sum = zero;
     act(core::FoldRecords<owned_t<T>, F>{{std::move(zero)}, f}, all(), "fold", site,
-        [&](int32_t, owned_t<T> part) { sum = owned_t<T>(f(std::move(sum), core::release<T>(part))); });
+        [&](int32_t, owned_t<T> part) {
+          sum = owned_t<T>(f(std::move(sum), core::release<T>(part)));
+        });
     return sum;
   }
   /// seq(U, T) → U in each partition, comb(U, U) → U over them.
@@ -282,7 +316,7 @@ class Rdd : public PairOperations<T> {
     return sum;
   }
   template <class F>
-  void foreach(F f, Site site = Site::current()) const {
+  void foreach (F f, Site site = Site::current()) const {
     act(core::ForeachRecord<F>{std::move(f)}, all(), "foreach", site, [](int32_t) {});
   }
   template <class F>
@@ -301,15 +335,19 @@ class Rdd : public PairOperations<T> {
     directory.commit();
   }
   std::map<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
-    return op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "countByValue", site).count_by_key(site);
+    return op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "countByValue", site)
+        .count_by_key(site);
   }
   /// The n smallest by `less`, ascending.
   template <class Less = std::less<>>
-  std::vector<owned_t<T>> take_ordered(int64_t n, Less less = {}, Site site = Site::current()) const {
+  std::vector<owned_t<T>> take_ordered(int64_t n, Less less = {},
+                                       Site site = Site::current()) const {
     std::vector<owned_t<T>> best;
     if (n <= 0) return best;
     act(core::SmallestRecords<T, Less>{{n}, less}, all(), "takeOrdered", site,
-        [&](int32_t, std::vector<owned_t<T>> part) { core::keep_smallest(best, std::move(part), n, less); });
+        [&](int32_t, std::vector<owned_t<T>> part) {
+          core::keep_smallest(best, std::move(part), n, less);
+        });
     return best;
   }
   /// The n largest by `less`, descending.
@@ -329,7 +367,8 @@ class Rdd : public PairOperations<T> {
 
   // ---- keeping ----
 
-  /// Partitions are kept once they are computed. Errors: std::logic_error when it has another level already.
+  /// Partitions are kept once they are computed. Errors: std::logic_error when it has another level
+  /// already.
   const Rdd& persist(const StorageLevel& level = MEMORY_ONLY) const {
     context_->persist(node_, level);
     return *this;
@@ -343,11 +382,12 @@ class Rdd : public PairOperations<T> {
   /// Written to the checkpoint directory after the next job that uses it; its lineage is cut there.
   void checkpoint(Site site = Site::current()) const {
     std::weak_ptr<const NodeType> weak = node_;
-    context_->mark_checkpoint(node_, [context = context_, weak, site](const std::string& directory) -> core::NodePtr {
-      const auto node = weak.lock();
-      if (!node) return nullptr;
-      return Rdd(context, node).write_checkpoint(directory, site);
-    });
+    context_->mark_checkpoint(
+        node_, [context = context_, weak, site](const std::string& directory) -> core::NodePtr {
+          const auto node = weak.lock();
+          if (!node) return nullptr;
+          return Rdd(context, node).write_checkpoint(directory, site);
+        });
   }
   bool is_checkpointed() const { return context_->is_checkpointed(*node_); }
 
@@ -376,7 +416,8 @@ class Rdd : public PairOperations<T> {
     return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
   }
   template <class F, class Handle>
-  void act(const F& f, std::vector<int32_t> partitions, const char* operation, Site site, Handle&& handle) const {
+  void act(const F& f, std::vector<int32_t> partitions, const char* operation, Site site,
+           Handle&& handle) const {
     core::run_action<T>(*context_, node_, std::move(partitions), operation, site, f, handle);
   }
   std::vector<int32_t> all() const { return core::all_partitions(*node_); }
@@ -384,7 +425,8 @@ class Rdd : public PairOperations<T> {
  private:
   template <class U>
   friend class Rdd;
-  Rdd(Context* context, std::shared_ptr<const NodeType> node) : context_(context), node_(std::move(node)) {}
+  Rdd(Context* context, std::shared_ptr<const NodeType> node)
+      : context_(context), node_(std::move(node)) {}
 
   template <class Out, class F>
   Rdd<Out> whole(F f, const char* operation, Site site, bool keeps_partitioner) const {
@@ -393,7 +435,8 @@ class Rdd : public PairOperations<T> {
     return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
   }
   template <class Out, class F>
-  Rdd<Out> stateful(F f, const char* operation, Site site, bool keeps_partitioner, bool order_sensitive = false) const {
+  Rdd<Out> stateful(F f, const char* operation, Site site, bool keeps_partitioner,
+                    bool order_sensitive = false) const {
     auto node = std::make_unique<core::StatefulNode<T, Out, F>>(std::move(f));
     if (keeps_partitioner) node->partitioner = node_->partitioner;
     if (order_sensitive && node_->determinism == core::Determinism::Unordered) {
@@ -402,7 +445,8 @@ class Rdd : public PairOperations<T> {
     return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
   }
   static void append_encoded(const Payload& part, std::vector<owned_t<T>>& records) {
-    core::each_encoded<T>(part.view(), [&](T&& record) { records.push_back(core::own<T>(std::move(record))); });
+    core::each_encoded<T>(part.view(),
+                          [&](T&& record) { records.push_back(core::own<T>(std::move(record))); });
   }
   core::NodePtr write_checkpoint(const std::string& directory, Site site) const {
     act(core::WriteCheckpointPart{{directory}}, all(), "checkpoint", site, [](int32_t) {});
@@ -426,7 +470,8 @@ Rdd<T> Context::parallelize(const std::vector<T>& values, int32_t slices, Site s
   for (int32_t i = 0; i < slices; ++i) {
     Encoder out(node->source_data.emplace_back());
     const uint64_t end = core::slice_start(values.size(), i + 1, slices);
-    for (uint64_t k = core::slice_start(values.size(), i, slices); k < end; ++k) core::encode<T>(out, values[k]);
+    for (uint64_t k = core::slice_start(values.size(), i, slices); k < end; ++k)
+      core::encode<T>(out, values[k]);
   }
   adopt(*node, {"ParallelCollectionRDD", "parallelize", site}, {});
   return {*this, std::move(node)};

@@ -31,17 +31,19 @@ namespace core {
 class Listener;
 
 /// Implemented by the driver over its machine, and by tests in one process.
-/// Thread: any user thread; several jobs may run at once. What comes back to user code (results, accumulator
-/// merges) is called on the user thread that runs the job concerned.
+/// Thread: any user thread; several jobs may run at once. What comes back to user code (results,
+/// accumulator merges) is called on the user thread that runs the job concerned.
 class Runtime {
  public:
   using OnResult = std::function<void(int32_t position, Payload value)>;
   virtual ~Runtime() = default;
 
-  /// Runs `job` to its end. Calls on_result in order of completion, each position once. `ticket` is the
-  /// runtime's to set. Errors: throws JobFailed; an exception of on_result cancels the job and is passed on.
+  /// Runs `job` to its end. Calls on_result in order of completion, each position once. `ticket` is
+  /// the runtime's to set. Errors: throws JobFailed; an exception of on_result cancels the job and
+  /// is passed on.
   virtual void run_job(JobRequest job, const OnResult& on_result) = 0;
-  /// Partitions of a parallelize without a count: spark.default.parallelism, else the cluster's cores.
+  /// Partitions of a parallelize without a count: spark.default.parallelism, else the cluster's
+  /// cores.
   virtual int32_t default_parallelism() const = 0;
   virtual const conf::Conf& conf() const = 0;
   virtual const AppId& app_id() const = 0;
@@ -59,8 +61,12 @@ class Runtime {
 
   /// `merge` takes an encoded delta and throws DecodeError when it is none. Empty name: not shown.
   using MergeAccumulator = std::function<void(std::string_view delta)>;
-  virtual void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge) = 0;
+  virtual void register_accumulator(AccumulatorId id, const std::string& name,
+                                    MergeAccumulator merge) = 0;
 
+  /// Executors get the file, or the unpacked archive, before the tasks of later jobs. `path`: a path or URL.
+  /// Errors: throws when it is not there.
+  virtual void add_file(const std::string& path, bool archive) = 0;
   /// Source: Spark SparkContext.addSparkListener.
   virtual void add_listener(std::shared_ptr<Listener> listener) = 0;
 

@@ -1,11 +1,13 @@
 // How a value becomes bytes and comes back: the record codec.
 //
-// Memory copies for numbers, enums and plain structs of them without padding; varint lengths before text and
-// containers; structs field by field. No type information travels: both sides run the same file. Equal values
-// have equal bytes (but for unordered containers), which is what lets the shuffle compare keys as bytes.
+// Memory copies for numbers, enums and plain structs of them without padding; varint lengths before
+// text and containers; structs field by field. No type information travels: both sides run the same
+// file. Equal values have equal bytes (but for unordered containers), which is what lets the
+// shuffle compare keys as bytes.
 //
 // A class that is no plain aggregate says what it is made of by one member function:
-//     template <class Self> static auto record_fields(Self& self) { return std::tie(self.a, self.b); }
+//     template <class Self> static auto record_fields(Self& self) { return std::tie(self.a,
+//     self.b); }
 #pragma once
 
 #include <algorithm>
@@ -24,7 +26,8 @@
 
 namespace tinderbox {
 
-/// Set to true for a trivially copyable class whose bytes alone are its value: no pointers, no padding.
+/// Set to true for a trivially copyable class whose bytes alone are its value: no pointers, no
+/// padding.
 template <class T>
 inline constexpr bool kTrivialRecord = false;
 
@@ -63,20 +66,27 @@ concept PlainAggregate = std::is_class_v<T> && std::is_aggregate_v<T> && !kIsArr
 /// Memory copies carry the value: no pointers, no padding, no value that some bytes don't have.
 template <class T>
 consteval bool plain_memory() {
-  if constexpr (kTrivialRecord<T>) return true;
-  else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, long double>) return false;
-  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) return true;
-  else if constexpr (kIsArray<T>) return plain_memory<typename T::value_type>();
+  if constexpr (kTrivialRecord<T>)
+    return true;
+  else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, long double>)
+    return false;
+  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+    return true;
+  else if constexpr (kIsArray<T>)
+    return plain_memory<typename T::value_type>();
   else if constexpr (PlainAggregate<T> && std::is_trivially_copyable_v<T> && !std::is_empty_v<T>) {
     constexpr int fields = net::field_count<T>();
-    if constexpr (fields < 1 || fields > 20) return false;
+    if constexpr (fields < 1 || fields > 20)
+      return false;
     else {
       using Sizes = decltype(net::with_fields(std::declval<T&>(), []<class... F>(F&...) {
-        return std::bool_constant<(plain_memory<F>() && ...) && (sizeof(F) + ...) == sizeof(T)>{};
+        return std::bool_constant < (plain_memory<F>() && ...) &&
+               (sizeof(F) + ...) == sizeof(T) > {};
       }));
       return Sizes::value;
     }
-  } else return false;
+  } else
+    return false;
 }
 template <class T>
 inline constexpr bool kPlainMemory = plain_memory<T>();
@@ -140,18 +150,26 @@ Variant decode_variant(Decoder& in, size_t index) {
 template <class T, class F>
 void each_part(T& value, F&& f) {
   using Bare = std::remove_const_t<T>;
-  if constexpr (Tupled<Bare>) std::apply([&](auto&... part) { (f(part), ...); }, value);
-  else if constexpr (HasRecordFields<Bare>) std::apply([&](auto&... part) { (f(part), ...); }, Bare::record_fields(value));
-  else if constexpr (net::field_count<Bare>() > 0) net::with_fields(value, [&](auto&... part) { (f(part), ...); });
+  if constexpr (Tupled<Bare>)
+    std::apply([&](auto&... part) { (f(part), ...); }, value);
+  else if constexpr (HasRecordFields<Bare>)
+    std::apply([&](auto&... part) { (f(part), ...); }, Bare::record_fields(value));
+  else if constexpr (net::field_count<Bare>() > 0)
+    net::with_fields(value, [&](auto&... part) { (f(part), ...); });
 }
 
 template <class T>
 void encode(Encoder& out, const T& value) {
-  if constexpr (TextLike<T>) out.text(value);
-  else if constexpr (kPlainMemory<T>) out.scalar(value);
-  else if constexpr (std::is_same_v<T, bool>) out.scalar(static_cast<uint8_t>(value));
-  else if constexpr (std::is_same_v<T, long double>) out.raw(&value, 10);
-  else if constexpr (std::is_empty_v<T>) out.scalar(uint8_t{0});
+  if constexpr (TextLike<T>)
+    out.text(value);
+  else if constexpr (kPlainMemory<T>)
+    out.scalar(value);
+  else if constexpr (std::is_same_v<T, bool>)
+    out.scalar(static_cast<uint8_t>(value));
+  else if constexpr (std::is_same_v<T, long double>)
+    out.raw(&value, 10);
+  else if constexpr (std::is_empty_v<T>)
+    out.scalar(uint8_t{0});
   else if constexpr (kIs<T, std::optional>) {
     out.scalar(static_cast<uint8_t>(value.has_value()));
     if (value) encode(out, *value);
@@ -162,20 +180,26 @@ void encode(Encoder& out, const T& value) {
     for (const auto& v : value) encode(out, v);
   } else if constexpr (HasRecordFields<T> || Tupled<T> || PlainAggregate<T>) {
     each_part(value, [&](const auto& part) { encode(out, part); });
-  } else if constexpr (Container<T>) encode_container(out, value);
+  } else if constexpr (Container<T>)
+    encode_container(out, value);
   else {
     static_assert(kNoCodec<T>,
-                  "tinderbox cannot turn this type into bytes. Pointers, references, spans and Rdds cannot travel; "
-                  "for a class of your own write in it: template <class Self> static auto record_fields(Self& "
+                  "tinderbox cannot turn this type into bytes. Pointers, references, spans and "
+                  "Rdds cannot travel; "
+                  "for a class of your own write in it: template <class Self> static auto "
+                  "record_fields(Self& "
                   "self) { return std::tie(self.a, self.b); }");
   }
 }
 
 template <class T>
 T decode(Decoder& in) {
-  if constexpr (TextLike<T>) return T(in.text());
-  else if constexpr (kPlainMemory<T>) return in.scalar<T>();
-  else if constexpr (std::is_same_v<T, bool>) return in.scalar<uint8_t>() != 0;
+  if constexpr (TextLike<T>)
+    return T(in.text());
+  else if constexpr (kPlainMemory<T>)
+    return in.scalar<T>();
+  else if constexpr (std::is_same_v<T, bool>)
+    return in.scalar<uint8_t>() != 0;
   else if constexpr (std::is_same_v<T, long double>) {
     T value = 0;
     std::memcpy(&value, in.raw(10), 10);
@@ -186,7 +210,8 @@ T decode(Decoder& in) {
   } else if constexpr (kIs<T, std::optional>) {
     if (in.scalar<uint8_t>() == 0) return std::nullopt;
     return decode<typename T::value_type>(in);
-  } else if constexpr (kIs<T, std::variant>) return decode_variant<T>(in, in.varint());
+  } else if constexpr (kIs<T, std::variant>)
+    return decode_variant<T>(in, in.varint());
   else if constexpr (kIs<T, std::pair>) {
     auto first = decode<typename T::first_type>(in);
     return T(std::move(first), decode<typename T::second_type>(in));
@@ -199,8 +224,10 @@ T decode(Decoder& in) {
       each_part(value, [&]<class P>(P& part) { part = decode<P>(in); });
     }
     return value;
-  } else if constexpr (Container<T>) return decode_container<T>(in);
-  else static_assert(kNoCodec<T>, "tinderbox cannot make this type from bytes");
+  } else if constexpr (Container<T>)
+    return decode_container<T>(in);
+  else
+    static_assert(kNoCodec<T>, "tinderbox cannot make this type from bytes");
 }
 
 /// A value of type T to or from bytes of its own.

@@ -9,23 +9,30 @@ Payload fetch_broadcast(TaskContext& context, BroadcastId id) {
   auto value = context.services->broadcast(id);
   if (!value) {
     if (context.killed) throw TaskKilledException{};
-    throw std::runtime_error("Failed to get broadcast_" + std::to_string(id.value) + ": " + value.error().message);
+    throw std::runtime_error("Failed to get broadcast_" + std::to_string(id.value) + ": " +
+                             value.error().message);
   }
   return std::move(*value);
 }
 
 void fail_destroyed(BroadcastId id) {
-  throw std::runtime_error("Attempted to use Broadcast(" + std::to_string(id.value) + ") after it was destroyed");
+  throw std::runtime_error("Attempted to use Broadcast(" + std::to_string(id.value) +
+                           ") after it was destroyed");
 }
 
 void fail_driver_only(const char* what) {
-  throw std::logic_error(std::string(what) + " was used where it is not known: neither by the driver's own thread nor "
-                                             "in a task that got it by capture()");
+  throw std::logic_error(std::string(what) +
+                         " was used where it is not known: neither by the driver's own thread nor "
+                         "in a task that got it by capture()");
 }
 
 }  // namespace core
 
-Accumulator<int64_t, Add> Context::long_accumulator(const std::string& name) { return {*this, 0, name}; }
-Accumulator<double, Add> Context::double_accumulator(const std::string& name) { return {*this, 0.0, name}; }
+Accumulator<int64_t, Add> Context::long_accumulator(const std::string& name) {
+  return {*this, 0, name};
+}
+Accumulator<double, Add> Context::double_accumulator(const std::string& name) {
+  return {*this, 0.0, name};
+}
 
 }  // namespace tinderbox

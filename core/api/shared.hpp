@@ -28,7 +28,8 @@ class Broadcast {
  public:
   static_assert(std::is_same_v<T, owned_t<T>>, "a broadcast value must own its bytes");
   Broadcast() = default;
-  Broadcast(Context& context, T value) : id_(context.new_broadcast_id()), driver_(std::make_shared<Driver>()) {
+  Broadcast(Context& context, T value)
+      : id_(context.new_broadcast_id()), driver_(std::make_shared<Driver>()) {
     driver_->runtime = &context.runtime();
     driver_->value = std::make_shared<const T>(std::move(value));
     driver_->runtime->put_broadcast(id_, Payload(core::to_bytes<T>(*driver_->value)));
@@ -69,9 +70,11 @@ class Broadcast {
     }
     auto* context = core::TaskContext::current();
     if (!context) core::fail_driver_only("a broadcast variable");
-    return std::static_pointer_cast<const T>(context->services->shared_objects().get_or_make(id_, [&] {
-      return std::make_shared<const T>(core::from_bytes<T>(core::fetch_broadcast(*context, id_).view()));
-    }));
+    return std::static_pointer_cast<const T>(
+        context->services->shared_objects().get_or_make(id_, [&] {
+          return std::make_shared<const T>(
+              core::from_bytes<T>(core::fetch_broadcast(*context, id_).view()));
+        }));
   }
   BroadcastId id_;
   std::shared_ptr<Driver> driver_;  // null on executors
@@ -96,11 +99,13 @@ struct Append {
 };
 
 /// A sum that tasks add to and the driver reads. Copy it into capture().
-/// Exactly once a partition in actions; in transformations a retry may add again. Source: Spark AccumulatorV2.
+/// Exactly once a partition in actions; in transformations a retry may add again. Source: Spark
+/// AccumulatorV2.
 template <class T, class Merge>
 class Accumulator {
  public:
-  static_assert(std::is_empty_v<Merge>, "the merge function of an accumulator must not capture anything");
+  static_assert(std::is_empty_v<Merge>,
+                "the merge function of an accumulator must not capture anything");
   Accumulator() = default;
   Accumulator(Context& context, T zero, const std::string& name)
       : id_(context.new_accumulator_id()), zero_(zero), driver_(std::make_shared<Driver>()) {
@@ -150,8 +155,10 @@ class Accumulator {
   };
   template <class U>
   static void add_to(T& into, const U& value) {
-    if constexpr (std::is_arithmetic_v<T>) Merge{}(into, static_cast<T>(value));
-    else Merge{}(into, value);
+    if constexpr (std::is_arithmetic_v<T>)
+      Merge{}(into, static_cast<T>(value));
+    else
+      Merge{}(into, value);
   }
   Pending& pending(core::TaskContext& context) const {
     if (auto* found = context.pending(id_)) return static_cast<Pending&>(*found);

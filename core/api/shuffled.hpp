@@ -28,7 +28,8 @@ class PartitionWriter final : public RegisteredTerminal<PartitionWriter<K, V>> {
                          shuffle_memory_budget(*context.services));
     Bytes scratch;
     drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
-      const uint32_t hash = partition_of.by_hash() ? hash_key(KeyBytes<K>::view(record.first, scratch)) : 0;
+      const uint32_t hash =
+          partition_of.by_hash() ? hash_key(KeyBytes<K>::view(record.first, scratch)) : 0;
       const int32_t r = partition_of(record.first, hash);
       Encoder out(writer.buffer(r));
       encode<std::pair<K, V>>(out, record);
@@ -57,11 +58,13 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
     auto create = [this](V&& value) { return aggregator_.create(std::move(value)); };
     auto merge = [this](C& c, V&& value) { aggregator_.merge_value(c, std::move(value)); };
     auto limit = [&] {
-      if (combiner.bytes() > budget) [[unlikely]] drain(combiner, writer);
+      if (combiner.bytes() > budget) [[unlikely]]
+        drain(combiner, writer);
     };
     auto add = [&](std::pair<K, V>& record) {
-      combiner.add(record.first, [&] { return create(std::move(record.second)); },
-                   [&](C& c) { merge(c, std::move(record.second)); });
+      combiner.add(
+          record.first, [&] { return create(std::move(record.second)); },
+          [&](C& c) { merge(c, std::move(record.second)); });
       limit();
     };
     if constexpr (kQueued) {
@@ -69,13 +72,16 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
       Bytes scratch;
       drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
         const std::string_view key = KeyBytes<K>::view(record.first, scratch);
-        if (key.size() > ShortKey::kMax) add(record);
-        else if (queue.push(key, record.second)) queue.flush(create, merge), limit();
+        if (key.size() > ShortKey::kMax)
+          add(record);
+        else if (queue.push(key, record.second))
+          queue.flush(create, merge), limit();
         return true;
       });
       queue.flush(create, merge);
     } else {
-      drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) { return add(record), true; });
+      drive<std::pair<K, V>>(*cursor, context,
+                             [&](std::pair<K, V>&& record) { return add(record), true; });
     }
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner.bytes());
     drain(combiner, writer);
@@ -89,8 +95,9 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
     const PartitionOf<K> partition_of(target_.partitioner);
     combiner.table().each([&](const CombineTable::Slot& slot) {
       const std::string_view key = slot.key();
-      const int32_t r = partition_of.by_hash() ? hash_partition(slot.hash, target_.partitioner.num_partitions)
-                                               : partition_of(KeyBytes<K>::restore(key), slot.hash);
+      const int32_t r = partition_of.by_hash()
+                            ? hash_partition(slot.hash, target_.partitioner.num_partitions)
+                            : partition_of(KeyBytes<K>::restore(key), slot.hash);
       Encoder out(writer.buffer(r));
       KeyBytes<K>::encode(out, key);
       encode<C>(out, combiner.value(slot));
@@ -104,7 +111,8 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
 
 // ---- reduce side -------------------------------------------------------------------------------
 
-/// Calls f(record) for every record of type T of dependency `i`, which is a shuffle; they point into a piece.
+/// Calls f(record) for every record of type T of dependency `i`, which is a shuffle; they point
+/// into a piece.
 template <class T, class F>
 void each_shuffled(const ShufflePtr& shuffle, int32_t partition, TaskContext& context, F&& f) {
   ShuffleReader reader(context, shuffle->id, partition);
@@ -124,8 +132,10 @@ class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, 
   ShuffledNode() = default;
   explicit ShuffledNode(Decoder&) {}
   void encode(Encoder&) const {}
-  std::unique_ptr<Cursor<std::pair<K, V>>> open(int32_t partition, TaskContext& context) const override {
-    return std::make_unique<PieceCursor>(context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
+  std::unique_ptr<Cursor<std::pair<K, V>>> open(int32_t partition,
+                                                TaskContext& context) const override {
+    return std::make_unique<PieceCursor>(
+        context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
   }
 
  private:
@@ -150,15 +160,16 @@ class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, 
   };
 };
 
-/// Equal keys once, their values combined. Reads a shuffle, of combined values when the map side combined, or, when
-/// its parent is partitioned already, the parent's partition.
+/// Equal keys once, their values combined. Reads a shuffle, of combined values when the map side
+/// combined, or, when its parent is partitioned already, the parent's partition.
 template <class K, class V, class Aggregator>
-class AggregatedNode final
-    : public OperatorNode<AggregatedNode<K, V, Aggregator>, std::pair<K, typename Aggregator::Result>> {
+class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator>,
+                                                 std::pair<K, typename Aggregator::Result>> {
  public:
   using C = typename Aggregator::Combined;
   using Out = std::pair<K, typename Aggregator::Result>;
-  AggregatedNode(bool map_side, Aggregator aggregator) : map_side_(map_side), aggregator_(std::move(aggregator)) {}
+  AggregatedNode(bool map_side, Aggregator aggregator)
+      : map_side_(map_side), aggregator_(std::move(aggregator)) {}
   explicit AggregatedNode(Decoder& in)
       : map_side_(decode<bool>(in)), aggregator_(ClosureCodec<Aggregator>::decode(in)) {}
   void encode(Encoder& out) const {
@@ -168,19 +179,24 @@ class AggregatedNode final
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
     auto combiner = std::make_unique<Combiner<K, C>>();
     auto value = [&](std::pair<K, V>&& r) {
-      combiner->add(r.first, [&] { return aggregator_.create(std::move(r.second)); },
-                    [&](C& c) { aggregator_.merge_value(c, std::move(r.second)); });
+      combiner->add(
+          r.first, [&] { return aggregator_.create(std::move(r.second)); },
+          [&](C& c) { aggregator_.merge_value(c, std::move(r.second)); });
       return true;
     };
     auto combined = [&](std::pair<K, C>&& r) {
-      combiner->add(r.first, [&] { return std::move(r.second); },
-                    [&](C& c) { aggregator_.merge_combined(c, std::move(r.second)); });
+      combiner->add(
+          r.first, [&] { return std::move(r.second); },
+          [&](C& c) { aggregator_.merge_combined(c, std::move(r.second)); });
     };
     if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(0))) {
-      if (map_side_) each_shuffled<std::pair<K, C>>(*shuffle, partition, context, combined);
-      else each_shuffled<std::pair<K, V>>(*shuffle, partition, context, value);
+      if (map_side_)
+        each_shuffled<std::pair<K, C>>(*shuffle, partition, context, combined);
+      else
+        each_shuffled<std::pair<K, V>>(*shuffle, partition, context, value);
     } else {
-      drive<std::pair<K, V>>(*open_parent<std::pair<K, V>>(*this, 0, partition, context), context, value);
+      drive<std::pair<K, V>>(*open_parent<std::pair<K, V>>(*this, 0, partition, context), context,
+                             value);
     }
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner->bytes());
     return std::make_unique<TableCursor>(std::move(combiner));
@@ -189,14 +205,17 @@ class AggregatedNode final
  private:
   class TableCursor final : public Cursor<Out> {
    public:
-    explicit TableCursor(std::unique_ptr<Combiner<K, C>> combiner) : combiner_(std::move(combiner)) {}
+    explicit TableCursor(std::unique_ptr<Combiner<K, C>> combiner)
+        : combiner_(std::move(combiner)) {}
     bool next(Sink<Out> out) override {
       const CombineTable& table = combiner_->table();
       for (const size_t end = std::min(at_ + 4096, table.capacity()); at_ < end; ++at_) {
         const auto& slot = table.at(at_);
         if (slot.length == 0) continue;
         auto&& value = combiner_->value(slot);
-        if (!out(Out(KeyBytes<K>::restore(slot.key()), release<typename Aggregator::Result>(value)))) return false;
+        if (!out(
+                Out(KeyBytes<K>::restore(slot.key()), release<typename Aggregator::Result>(value))))
+          return false;
       }
       return at_ < table.capacity();
     }
@@ -229,8 +248,10 @@ class SortedNode final : public OperatorNode<SortedNode<K, V>, std::pair<K, V>> 
     auto& records = cursor->records;
     auto before = [](const Record& a, const Record& b) { return a.first < b.first; };
     auto after = [](const Record& a, const Record& b) { return b.first < a.first; };
-    if (ascending_) std::sort(records.begin(), records.end(), before);
-    else std::sort(records.begin(), records.end(), after);
+    if (ascending_)
+      std::sort(records.begin(), records.end(), before);
+    else
+      std::sort(records.begin(), records.end(), after);
     return cursor;
   }
 
@@ -264,7 +285,8 @@ struct GroupsOf<V, W> {
 
 /// Source: Spark CoGroupedRDD. Inputs that are partitioned already are read in place.
 template <class K, class... V>
-class CoGroupNode final : public OperatorNode<CoGroupNode<K, V...>, std::pair<K, typename GroupsOf<V...>::type>> {
+class CoGroupNode final
+    : public OperatorNode<CoGroupNode<K, V...>, std::pair<K, typename GroupsOf<V...>::type>> {
  public:
   using Groups = typename GroupsOf<V...>::type;
   using Out = std::pair<K, Groups>;
@@ -283,14 +305,24 @@ class CoGroupNode final : public OperatorNode<CoGroupNode<K, V...>, std::pair<K,
   template <size_t I, class W>
   void read(Combiner<K, Groups>& combiner, int32_t partition, TaskContext& context) const {
     auto add = [&](std::pair<K, W>&& r) {
-      auto append = [&](Groups& groups) { std::get<I>(groups).push_back(own<W>(std::move(r.second))); };
-      combiner.add(r.first, [&] { Groups fresh; append(fresh); return fresh; }, append);
+      auto append = [&](Groups& groups) {
+        std::get<I>(groups).push_back(own<W>(std::move(r.second)));
+      };
+      combiner.add(
+          r.first,
+          [&] {
+            Groups fresh;
+            append(fresh);
+            return fresh;
+          },
+          append);
       return true;
     };
     if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(I))) {
       each_shuffled<std::pair<K, W>>(*shuffle, partition, context, add);
     } else {
-      drive<std::pair<K, W>>(*open_parent<std::pair<K, W>>(*this, I, partition, context), context, add);
+      drive<std::pair<K, W>>(*open_parent<std::pair<K, W>>(*this, I, partition, context), context,
+                             add);
     }
   }
   struct GroupsCursor final : Cursor<Out> {
@@ -299,7 +331,8 @@ class CoGroupNode final : public OperatorNode<CoGroupNode<K, V...>, std::pair<K,
       for (const size_t end = std::min(at + 4096, table.capacity()); at < end; ++at) {
         const auto& slot = table.at(at);
         if (slot.length == 0) continue;
-        if (!out(Out(KeyBytes<K>::restore(slot.key()), std::move(combiner.value(slot))))) return false;
+        if (!out(Out(KeyBytes<K>::restore(slot.key()), std::move(combiner.value(slot)))))
+          return false;
       }
       return at < table.capacity();
     }
@@ -310,7 +343,8 @@ class CoGroupNode final : public OperatorNode<CoGroupNode<K, V...>, std::pair<K,
 
 /// Sets up a shuffle of `parent` by `partitioner`, written by `Writer`.
 template <class Writer>
-std::shared_ptr<ShuffleDependency> make_shuffle(Context& context, NodePtr parent, const Partitioner& partitioner,
+std::shared_ptr<ShuffleDependency> make_shuffle(Context& context, NodePtr parent,
+                                                const Partitioner& partitioner,
                                                 const Bytes& extra = {}) {
   auto shuffle = context.new_shuffle(std::move(parent));
   shuffle->num_reduces = partitioner.num_partitions;

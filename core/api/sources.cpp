@@ -20,7 +20,8 @@ T or_throw(Result<T> result) {
 
 class RangeCursor final : public Cursor<int64_t> {
  public:
-  RangeCursor(int64_t start, int64_t step, uint64_t from, uint64_t to) : start_(start), step_(step), at_(from), to_(to) {}
+  RangeCursor(int64_t start, int64_t step, uint64_t from, uint64_t to)
+      : start_(start), step_(step), at_(from), to_(to) {}
   bool next(Sink<int64_t> out) override {
     for (const uint64_t end = std::min(at_ + 1024, to_); at_ < end; ++at_) {
       // Unsigned, because the last value may be reached only by wrapping.
@@ -35,8 +36,9 @@ class RangeCursor final : public Cursor<int64_t> {
   uint64_t at_, to_;
 };
 
-/// Lines that start inside the split. A split that does not begin the file looks at the byte before it: the
-/// line that this byte belongs to is the previous split's, whether it ends there or goes on.
+/// Lines that start inside the split. A split that does not begin the file looks at the byte before
+/// it: the line that this byte belongs to is the previous split's, whether it ends there or goes
+/// on.
 class LineCursor final : public Cursor<std::string_view> {
  public:
   LineCursor(TaskContext& context, std::unique_ptr<net::ReadFile> file, const InputSplit& split)
@@ -46,7 +48,8 @@ class LineCursor final : public Cursor<std::string_view> {
         end_(split.offset + split.length),
         skip_first_(split.offset > 0),
         done_(split.length == 0) {
-    buffer_.resize(static_cast<size_t>(std::min<int64_t>(kTextBatch, std::max<int64_t>(split.length, 4096))));
+    buffer_.resize(
+        static_cast<size_t>(std::min<int64_t>(kTextBatch, std::max<int64_t>(split.length, 4096))));
   }
 
   bool next(Sink<std::string_view> out) override {
@@ -64,7 +67,8 @@ class LineCursor final : public Cursor<std::string_view> {
     pos_ = 0;
     have_ = rest;
     if (rest > buffer_.size() / 2) buffer_.resize(buffer_.size() * 2);
-    const size_t got = or_throw(file_->read_at(read_at_, buffer_.data() + rest, buffer_.size() - rest));
+    const size_t got =
+        or_throw(file_->read_at(read_at_, buffer_.data() + rest, buffer_.size() - rest));
     eof_ = got < buffer_.size() - rest;
     read_at_ += static_cast<int64_t>(got);
     have_ += got;
@@ -159,7 +163,8 @@ std::unique_ptr<Cursor<int64_t>> RangeNode::open(int32_t partition, TaskContext&
                                        slice_start(count_, partition + 1, slices_));
 }
 
-std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition, TaskContext& context) const {
+std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition,
+                                                         TaskContext& context) const {
   const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
   auto file = or_throw(context.services->files().open(split.path));
   return std::make_unique<LineCursor>(context, std::move(file), split);
@@ -168,19 +173,21 @@ std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition, Task
 Payload read_checkpoint(const std::string& directory, int32_t partition, TaskContext& context) {
   const std::string path = directory + "/" + part_name(partition);
   auto file = context.services->files().open(path);
-  if (!file) throw std::runtime_error("Invalid checkpoint file: " + path + ": " + file.error().message);
+  if (!file)
+    throw std::runtime_error("Invalid checkpoint file: " + path + ": " + file.error().message);
   return or_throw((*file)->view(0, (*file)->size()));
 }
 
-void write_checkpoint_part(const std::string& directory, std::string_view records, TaskContext& context) {
+void write_checkpoint_part(const std::string& directory, std::string_view records,
+                           TaskContext& context) {
   net::Files& files = context.services->files();
   const std::string path = directory + "/" + part_name(context.partition);
   const auto there = files.stat(path);
   if (there && *there) return;  // another attempt was first, with the same records
   auto file = files.create(path);
   if (file && (*file)->append(records) && (*file)->commit()) return;
-  throw std::runtime_error("Checkpoint failed: failed to save output of task " + std::to_string(context.id.value) +
-                           " to " + path);
+  throw std::runtime_error("Checkpoint failed: failed to save output of task " +
+                           std::to_string(context.id.value) + " to " + path);
 }
 
 }  // namespace core
@@ -195,7 +202,8 @@ Rdd<int64_t> Context::range(int64_t start, int64_t end, int64_t step, int32_t sl
   return {*this, std::move(node)};
 }
 
-Rdd<std::string_view> Context::text_file(const std::string& path, int32_t min_partitions, Site site) {
+Rdd<std::string_view> Context::text_file(const std::string& path, int32_t min_partitions,
+                                         Site site) {
   if (min_partitions == 0) min_partitions = default_min_partitions();
   const auto inputs = core::or_throw(core::list_inputs(runtime_.files(), path));
   auto node = std::make_unique<core::TextNode>();

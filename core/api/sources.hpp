@@ -18,7 +18,8 @@ class ParallelizeNode final : public OperatorNode<ParallelizeNode<T>, T> {
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const override {
     // The bytes live as long as the task, so the payload owns nothing.
-    return std::make_unique<EncodedCursor<T>>(Payload(nullptr, source_bytes(*this, partition, context)));
+    return std::make_unique<EncodedCursor<T>>(
+        Payload(nullptr, source_bytes(*this, partition, context)));
   }
 };
 
@@ -46,7 +47,8 @@ class TextNode final : public OperatorNode<TextNode, std::string_view> {
   TextNode() = default;
   explicit TextNode(Decoder&) {}
   void encode(Encoder&) const {}
-  std::unique_ptr<Cursor<std::string_view>> open(int32_t partition, TaskContext& context) const override;
+  std::unique_ptr<Cursor<std::string_view>> open(int32_t partition,
+                                                 TaskContext& context) const override;
 };
 
 /// Files of a checkpoint directory, part-NNNNN each. Source: Spark ReliableCheckpointRDD.
@@ -63,7 +65,8 @@ class CheckpointNode final : public OperatorNode<CheckpointNode<T>, T> {
 };
 /// Errors: throws std::runtime_error with Spark's words.
 Payload read_checkpoint(const std::string& directory, int32_t partition, TaskContext& context);
-void write_checkpoint_part(const std::string& directory, std::string_view records, TaskContext& context);
+void write_checkpoint_part(const std::string& directory, std::string_view records,
+                           TaskContext& context);
 
 template <class T>
 std::unique_ptr<Cursor<T>> CheckpointNode<T>::open(int32_t partition, TaskContext& context) const {

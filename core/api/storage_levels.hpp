@@ -7,7 +7,8 @@ namespace tinderbox {
 
 using core::StorageLevel;
 
-// Source: Spark StorageLevel's constants. Partitions are always kept encoded, whatever the level says.
+// Source: Spark StorageLevel's constants. Partitions are always kept encoded, whatever the level
+// says.
 inline constexpr StorageLevel DISK_ONLY{true, false, false, false, 1};
 inline constexpr StorageLevel DISK_ONLY_2{true, false, false, false, 2};
 inline constexpr StorageLevel DISK_ONLY_3{true, false, false, false, 3};

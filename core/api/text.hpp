@@ -9,7 +9,8 @@
 
 namespace tinderbox {
 
-/// Calls emit(word) for each run of characters that are not ASCII white space; stops when it answers false.
+/// Calls emit(word) for each run of characters that are not ASCII white space; stops when it
+/// answers false.
 template <class Emit>
 void words(std::string_view line, Emit&& emit) {
   const auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
@@ -20,8 +21,10 @@ void words(std::string_view line, Emit&& emit) {
     if (at == end) return;
     const char* const start = at;
     while (at != end && !space(*at)) ++at;
-    if constexpr (std::is_void_v<decltype(emit(line))>) emit(std::string_view(start, static_cast<size_t>(at - start)));
-    else if (!emit(std::string_view(start, static_cast<size_t>(at - start)))) return;
+    if constexpr (std::is_void_v<decltype(emit(line))>)
+      emit(std::string_view(start, static_cast<size_t>(at - start)));
+    else if (!emit(std::string_view(start, static_cast<size_t>(at - start))))
+      return;
   }
 }
 
@@ -29,13 +32,18 @@ namespace core {
 
 void append_number(Bytes& out, double value);
 
-/// A record as save_as_text_file writes it: text and numbers plainly, (a,b) for pairs and tuples, [a, b] for containers.
+/// A record as save_as_text_file writes it: text and numbers plainly, (a,b) for pairs and tuples,
+/// [a, b] for containers.
 template <class T>
 void append_text(Bytes& out, const T& value) {
-  if constexpr (TextLike<T>) out += value;
-  else if constexpr (std::is_same_v<T, bool>) out += value ? "true" : "false";
-  else if constexpr (std::is_same_v<T, char>) out += value;
-  else if constexpr (std::is_floating_point_v<T>) append_number(out, static_cast<double>(value));
+  if constexpr (TextLike<T>)
+    out += value;
+  else if constexpr (std::is_same_v<T, bool>)
+    out += value ? "true" : "false";
+  else if constexpr (std::is_same_v<T, char>)
+    out += value;
+  else if constexpr (std::is_floating_point_v<T>)
+    append_number(out, static_cast<double>(value));
   else if constexpr (std::is_integral_v<T>) {
     char digits[24];
     out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
@@ -48,8 +56,10 @@ void append_text(Bytes& out, const T& value) {
     });
     out += ')';
   } else if constexpr (kIs<T, std::optional>) {
-    if (value) append_text(out, *value);
-    else out += "none";
+    if (value)
+      append_text(out, *value);
+    else
+      out += "none";
   } else if constexpr (Container<T> || kIsArray<T>) {
     const char* before = "[";
     for (const auto& part : value) {
@@ -59,7 +69,8 @@ void append_text(Bytes& out, const T& value) {
     }
     out += value.begin() == value.end() ? "[]" : "]";
   } else {
-    static_assert(kNoCodec<T>, "records of this type have no text form: map them to std::string before saving");
+    static_assert(kNoCodec<T>,
+                  "records of this type have no text form: map them to std::string before saving");
   }
 }
 

@@ -2,9 +2,10 @@
 //
 //     int run(tinderbox::Context& context, std::span<const std::string> args) {
 //       auto counts = context.text_file(args[0])
-//                         .flat_map<std::string_view>([](std::string_view line, auto& emit) { tinderbox::words(line, emit); })
-//                         .map([](std::string_view word) { return std::pair(word, int64_t{1}); })
-//                         .reduce_by_key([](int64_t a, int64_t b) { return a + b; });
+//                         .flat_map<std::string_view>([](std::string_view line, auto& emit) {
+//                         tinderbox::words(line, emit); }) .map([](std::string_view word) { return
+//                         std::pair(word, int64_t{1}); }) .reduce_by_key([](int64_t a, int64_t b) {
+//                         return a + b; });
 //       …
 //     }
 //     TINDERBOX_APPLICATION(my_count, "count words: IN", run);

@@ -24,14 +24,17 @@ std::vector<std::vector<int32_t>> even_runs(int32_t partitions, int32_t n) {
   return groups;
 }
 
-/// Partitions sorted by their first location, then cut evenly: neighbours in a group mostly share a host.
+/// Partitions sorted by their first location, then cut evenly: neighbours in a group mostly share a
+/// host.
 std::vector<std::vector<int32_t>> local_runs(const Node& parent, int32_t n) {
   std::vector<int32_t> order = partition_range(0, parent.num_partitions);
   auto host = [&](int32_t p) {
     const auto at = static_cast<size_t>(p);
-    return at < parent.preferred.size() && !parent.preferred[at].empty() ? parent.preferred[at][0] : std::string();
+    return at < parent.preferred.size() && !parent.preferred[at].empty() ? parent.preferred[at][0]
+                                                                         : std::string();
   };
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return host(a) < host(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return host(a) < host(b); });
   auto groups = even_runs(parent.num_partitions, n);
   for (auto& group : groups) {
     for (int32_t& p : group) p = order[static_cast<size_t>(p)];
@@ -39,7 +42,9 @@ std::vector<std::vector<int32_t>> local_runs(const Node& parent, int32_t n) {
   return groups;
 }
 
-int32_t index_itself(std::string_view, const void* key) { return *static_cast<const int32_t*>(key); }
+int32_t index_itself(std::string_view, const void* key) {
+  return *static_cast<const int32_t*>(key);
+}
 constexpr Descriptor kIndexItself{.partition = &index_itself};
 const bool kIndexRegistered = register_descriptor(&kIndexItself);
 
@@ -48,26 +53,32 @@ const bool kIndexRegistered = register_descriptor(&kIndexItself);
 void require_zippable(const Node& a, const Node& b) {
   if (a.num_partitions == b.num_partitions) return;
   throw std::invalid_argument("Can't zip RDDs with unequal numbers of partitions: List(" +
-                              std::to_string(a.num_partitions) + ", " + std::to_string(b.num_partitions) + ")");
+                              std::to_string(a.num_partitions) + ", " +
+                              std::to_string(b.num_partitions) + ")");
 }
 
 void require_fraction(bool with_replacement, double fraction) {
-  const bool fits = with_replacement ? fraction >= 0 : fraction >= -kFractionSlack && fraction <= 1 + kFractionSlack;
+  const bool fits = with_replacement
+                        ? fraction >= 0
+                        : fraction >= -kFractionSlack && fraction <= 1 + kFractionSlack;
   if (fits) return;
-  throw std::invalid_argument(with_replacement
-                                  ? "the fraction of a sample with replacement must be at least 0, but was " +
-                                        std::to_string(fraction)
-                                  : "the fraction of a sample without replacement must be between 0 and 1, but was " +
-                                        std::to_string(fraction));
+  throw std::invalid_argument(
+      with_replacement
+          ? "the fraction of a sample with replacement must be at least 0, but was " +
+                std::to_string(fraction)
+          : "the fraction of a sample without replacement must be between 0 and 1, but was " +
+                std::to_string(fraction));
 }
 
 std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& weights) {
   double sum = 0;
   for (const double w : weights) {
-    if (!(w >= 0)) throw std::invalid_argument("Weights must be nonnegative, but got " + std::to_string(w));
+    if (!(w >= 0))
+      throw std::invalid_argument("Weights must be nonnegative, but got " + std::to_string(w));
     sum += w;
   }
-  if (!(sum > 0)) throw std::invalid_argument("Sum of weights must be positive, but got " + std::to_string(sum));
+  if (!(sum > 0))
+    throw std::invalid_argument("Sum of weights must be positive, but got " + std::to_string(sum));
   std::vector<std::pair<double, double>> bounds;
   double from = 0;
   for (const double w : weights) {
@@ -93,12 +104,14 @@ std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePt
 NarrowDependency coalesce_dependency(const NodePtr& parent, int32_t n) {
   const int32_t groups = std::min(n, parent->num_partitions);
   NarrowDependency dependency{.parent = parent, .kind = NarrowDependency::Kind::Table, .table = {}};
-  if (groups > 0) dependency.table = parent->preferred.empty() ? even_runs(parent->num_partitions, groups)
-                                                               : local_runs(*parent, groups);
+  if (groups > 0)
+    dependency.table = parent->preferred.empty() ? even_runs(parent->num_partitions, groups)
+                                                 : local_runs(*parent, groups);
   return dependency;
 }
 
-std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, Node& node, const char*& name) {
+std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, Node& node,
+                                           const char*& name) {
   std::vector<NodePtr> filled;
   for (const auto& input : inputs) {
     if (input->num_partitions > 0) filled.push_back(input);
@@ -106,20 +119,25 @@ std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, N
   std::vector<Dependency> dependencies;
   if (filled.empty()) return dependencies;
   const auto& partitioner = filled[0]->partitioner;
-  const bool alike = partitioner && std::all_of(filled.begin(), filled.end(), [&](const NodePtr& input) {
-    return input->partitioner == partitioner;
-  });
+  const bool alike =
+      partitioner && std::all_of(filled.begin(), filled.end(), [&](const NodePtr& input) {
+        return input->partitioner == partitioner;
+      });
   if (alike) {
     name = "PartitionerAwareUnionRDD";
     node.partitioner = partitioner;
     node.num_partitions = partitioner->num_partitions;
-    for (const auto& input : filled) dependencies.push_back(NarrowDependency{.parent = input, .table = {}});
+    for (const auto& input : filled)
+      dependencies.push_back(NarrowDependency{.parent = input, .table = {}});
     return dependencies;
   }
   for (const auto& input : filled) {
-    dependencies.push_back(NarrowDependency{.parent = input, .kind = NarrowDependency::Kind::Range,
-                                            .out_start = node.num_partitions, .in_start = 0,
-                                            .length = input->num_partitions, .table = {}});
+    dependencies.push_back(NarrowDependency{.parent = input,
+                                            .kind = NarrowDependency::Kind::Range,
+                                            .out_start = node.num_partitions,
+                                            .in_start = 0,
+                                            .length = input->num_partitions,
+                                            .table = {}});
     node.num_partitions += input->num_partitions;
   }
   return dependencies;

@@ -18,11 +18,13 @@ void require_fraction(bool with_replacement, double fraction);
 /// Cells [from, to) of [0, 1) in proportion to `weights`. Errors: throws std::invalid_argument.
 std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& weights);
 std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePtr& right);
-/// Groups of parent partitions, at most n, neighbours together, those with a common location preferred.
+/// Groups of parent partitions, at most n, neighbours together, those with a common location
+/// preferred.
 NarrowDependency coalesce_dependency(const NodePtr& parent, int32_t n);
 /// Inputs one behind the other, or partition by partition when all are partitioned alike: sets the
 /// partitions and partitioner of `node` and its Spark name.
-std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, Node& node, const char*& name);
+std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, Node& node,
+                                           const char*& name);
 /// Keys are partition numbers.
 Partitioner by_index_partitioner(int32_t n);
 
@@ -31,7 +33,8 @@ Partitioner by_index_partitioner(int32_t n);
 /// Source: Steele, Lea and Flood, SplitMix.
 class Random {
  public:
-  Random(uint64_t seed, int32_t stream) : state_(seed ^ (static_cast<uint64_t>(stream) + 1) * 0x9e3779b97f4a7c15ull) {
+  Random(uint64_t seed, int32_t stream)
+      : state_(seed ^ (static_cast<uint64_t>(stream) + 1) * 0x9e3779b97f4a7c15ull) {
     bits();
   }
   uint64_t bits() {
@@ -42,7 +45,9 @@ class Random {
   }
   /// In [0, 1).
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-  uint64_t below(uint64_t n) { return static_cast<uint64_t>(static_cast<unsigned __int128>(bits()) * n >> 64); }
+  uint64_t below(uint64_t n) {
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(bits()) * n >> 64);
+  }
 
  private:
   uint64_t state_;
@@ -77,7 +82,8 @@ struct KeyBy {
   template <class T>
   auto operator()(T&& record) const {
     auto key = f(std::as_const(record));
-    return std::pair<std::decay_t<decltype(key)>, std::decay_t<T>>(std::move(key), std::move(record));
+    return std::pair<std::decay_t<decltype(key)>, std::decay_t<T>>(std::move(key),
+                                                                   std::move(record));
   }
 };
 struct FirstOf {
@@ -205,9 +211,7 @@ struct NumberApart {
       return out(Out(std::move(record), std::exchange(next, next + stride)));
     }
   };
-  Step operator()(int32_t partition) const {
-    return Step{partition, n.value};
-  }
+  Step operator()(int32_t partition) const { return Step{partition, n.value}; }
 };
 /// Targets of a repartition: even whatever the input, from a start that differs by partition.
 struct RoundRobin {
@@ -222,7 +226,8 @@ struct RoundRobin {
     }
   };
   Step operator()(int32_t partition) const {
-    return Step{static_cast<int32_t>(Random(0, partition).below(static_cast<uint64_t>(n.value))), n.value};
+    return Step{static_cast<int32_t>(Random(0, partition).below(static_cast<uint64_t>(n.value))),
+                n.value};
   }
 };
 struct Sample {
@@ -269,7 +274,8 @@ struct SplitCell {
 
 template <class T, class Less>
 void keep_smallest(std::vector<T>& best, std::vector<T> more, int64_t n, const Less& less) {
-  best.insert(best.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  best.insert(best.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
   std::stable_sort(best.begin(), best.end(), [&](const T& a, const T& b) { return less(a, b); });
   if (static_cast<int64_t>(best.size()) > n) best.resize(static_cast<size_t>(n));
 }

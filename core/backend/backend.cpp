@@ -14,8 +14,12 @@ std::unique_ptr<Backend> make_backend(const std::string& master, BackendPlace pl
   return std::visit(
       overloaded{
           [&](const conf::LocalMaster& m) { return make_local_backend(m, std::move(place)); },
-          [&](const conf::LocalClusterMaster& m) { return make_local_cluster_backend(m, std::move(place)); },
-          [&](const conf::StandaloneMaster& m) { return make_standalone_backend(m, std::move(place)); },
+          [&](const conf::LocalClusterMaster& m) {
+            return make_local_cluster_backend(m, std::move(place));
+          },
+          [&](const conf::StandaloneMaster& m) {
+            return make_standalone_backend(m, std::move(place));
+          },
           [&](const conf::KubernetesMaster&) { return missing("Kubernetes"); },
           [&](const conf::YarnMaster&) { return missing("YARN"); },
       },

@@ -19,16 +19,16 @@ struct BackendPlace {
   conf::Conf conf;
   std::string app_name;
   std::string build_id, code_hash;
-  ProcessBlocks* blocks;        // the driver's own; local executors share them
-  std::string host;             // as executors reach the driver
+  ProcessBlocks* blocks;  // the driver's own; local executors share them
+  std::string host;       // as executors reach the driver
   std::function<void(DriverEvent)> post;
   /// Once: the application has an id, executors may come from now on.
   std::function<void(AppId)> registered;
 };
 
-/// Thread: the driver's loop, but for the constructor and stop(), which the user's thread calls while the
-/// loop does not run yet or any more for this application.
-/// Source: Spark SchedulerBackend, ExternalClusterManager.
+/// Thread: the driver's loop, but for the constructor and stop(), which the user's thread calls
+/// while the loop does not run yet or any more for this application. Source: Spark
+/// SchedulerBackend, ExternalClusterManager.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -40,7 +40,8 @@ class Backend {
   virtual void want(int32_t executors) = 0;
   virtual void kill(const ExecutorId& executor, bool replace) = 0;
   virtual void stop() = 0;
-  /// Cores that tasks may use in all, for the default parallelism; 0: only known once executors came.
+  /// Cores that tasks may use in all, for the default parallelism; 0: only known once executors
+  /// came.
   virtual int32_t known_cores() const { return 0; }
   /// Failures of one task that end its job; negative: spark.task.maxFailures decides.
   virtual int32_t max_task_failures() const { return -1; }
@@ -49,8 +50,8 @@ class Backend {
   virtual PeerId local_executor() const { return 0; }
 };
 
-/// Errors: conf::Error for a URL that no backend takes (names those that there are), or an address that
-/// cannot be listened on.
+/// Errors: conf::Error for a URL that no backend takes (names those that there are), or an address
+/// that cannot be listened on.
 std::unique_ptr<Backend> make_backend(const std::string& master, BackendPlace place);
 
 }  // namespace tinderbox::core

@@ -1,4 +1,5 @@
-// local, local[N], local[*], local[N,F]: one executor inside the driver's process, on a loop of its own.
+// local, local[N], local[*], local[N,F]: one executor inside the driver's process, on a loop of its
+// own.
 #include <thread>
 
 #include "conf/keys.hpp"
@@ -14,7 +15,8 @@ class LocalBackend final : public Backend {
   LocalBackend(const conf::LocalMaster& master, BackendPlace place)
       : place_(std::move(place)),
         threads_(master.threads.value_or(net::available_processors())),
-        max_failures_(master.max_failures), executor_loop_(net::make_poll_loop()) {
+        max_failures_(master.max_failures),
+        executor_loop_(net::make_poll_loop()) {
     std::tie(driver_end_, executor_end_) = net::make_memory_endpoints(place_.loop, *executor_loop_);
   }
   ~LocalBackend() override { stop(); }
@@ -28,10 +30,9 @@ class LocalBackend final : public Backend {
   void start(Switchboard&) override {
     AppId app{"local-" + std::to_string(epoch_millis(place_.loop.now()))};
     place_.registered(app);
-    service_ = std::make_unique<ExecutorService>(*executor_loop_, *executor_end_, options(app),
-                                                 [this](int, const std::string&) {
-                                                   executor_loop_->stop();
-                                                 });
+    service_ = std::make_unique<ExecutorService>(
+        *executor_loop_, *executor_end_, options(app),
+        [this](int, const std::string&) { executor_loop_->stop(); });
     thread_ = std::thread([this] {
       service_->start();
       executor_loop_->run();

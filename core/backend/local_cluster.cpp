@@ -24,14 +24,17 @@ void check_memory(const conf::LocalClusterMaster& m, const conf::Conf& conf) {
 class Cluster {
  public:
   Cluster(const conf::LocalClusterMaster& m, const BackendPlace& place)
-      : loop_(net::make_poll_loop()), files_(place.blocks->files.get()),
-        work_dir_(place.conf.get(conf::kLocalDir).front() + "/tinderbox-cluster-" + net::unique_name()) {
+      : loop_(net::make_poll_loop()),
+        files_(place.blocks->files.get()),
+        work_dir_(place.conf.get(conf::kLocalDir).front() + "/tinderbox-cluster-" +
+                  net::unique_name()) {
     master_ = std::make_unique<MasterService>(
         *loop_, MasterServiceOptions{place.conf, kHost, kHost, 0, std::nullopt, kHost},
         [](int, const std::string&) {});
     for (int i = 0; i < m.workers; ++i)
-      workers_.push_back(std::make_unique<WorkerService>(*loop_, worker_options(m, place.conf, i),
-                                                         [this](int, const std::string&) { worker_ended(); }));
+      workers_.push_back(
+          std::make_unique<WorkerService>(*loop_, worker_options(m, place.conf, i),
+                                          [this](int, const std::string&) { worker_ended(); }));
     running_ = m.workers;
     thread_ = std::thread([this] {
       master_->start();
@@ -57,7 +60,8 @@ class Cluster {
   }
 
  private:
-  WorkerServiceOptions worker_options(const conf::LocalClusterMaster& m, const conf::Conf& conf, int i) const {
+  WorkerServiceOptions worker_options(const conf::LocalClusterMaster& m, const conf::Conf& conf,
+                                      int i) const {
     WorkerServiceOptions o;
     o.conf = conf;
     o.masters = {master_->url()};

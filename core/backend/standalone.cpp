@@ -1,6 +1,6 @@
 // spark://host:port[,…]: executors that a standalone master gives.
-#include "conf/keys.hpp"
 #include "core/backend/standalone.hpp"
+#include "conf/keys.hpp"
 #include "core/deploy/app_client.hpp"
 #include "net/elf.hpp"
 #include "net/environment.hpp"
@@ -13,7 +13,9 @@ constexpr const char* kElfName = "application";
 class StandaloneBackend final : public Backend {
  public:
   StandaloneBackend(std::vector<std::string> masters, BackendPlace place, int32_t known_cores)
-      : place_(std::move(place)), known_cores_(known_cores), masters_(std::move(masters)),
+      : place_(std::move(place)),
+        known_cores_(known_cores),
+        masters_(std::move(masters)),
         endpoint_(net::make_socket_endpoint(place_.loop)) {
     net::Listen where;
     where.host = place_.conf.get(conf::kDriverBindAddress).value_or(place_.host);
@@ -31,8 +33,8 @@ class StandaloneBackend final : public Backend {
 
   void start(Switchboard& board) override {
     client_ = std::make_unique<AppClient>(client_options());
-    shell_ = std::make_unique<Shell<AppClient, StandaloneBackend>>(place_.loop, board, *client_, *this,
-                                                                   "AppClient");
+    shell_ = std::make_unique<Shell<AppClient, StandaloneBackend>>(place_.loop, board, *client_,
+                                                                   *this, "AppClient");
     shell_->listen<ToApp>();
     shell_->listen_losses();
     shell_->feed(StartApp{});
@@ -44,14 +46,15 @@ class StandaloneBackend final : public Backend {
   }
 
   void apply(const AppRegistered& e) {
-    net::log(net::Level::Info, "Standalone", "Connected to Spark cluster with app ID " + e.app.value);
+    net::log(net::Level::Info, "Standalone",
+             "Connected to Spark cluster with app ID " + e.app.value);
     place_.registered(e.app);
   }
   void apply(const AppDead& e) { place_.post(BackendDead{e.reason}); }
   void apply(const ExecutorGranted& e) {
-    net::log(net::Level::Info, "Standalone", "Granted executor " + e.executor.value + " on " +
-             e.host_port + " with " + std::to_string(e.cores) + " core(s), " +
-             std::to_string(e.memory_mib) + " MiB");
+    net::log(net::Level::Info, "Standalone",
+             "Granted executor " + e.executor.value + " on " + e.host_port + " with " +
+                 std::to_string(e.cores) + " core(s), " + std::to_string(e.memory_mib) + " MiB");
   }
   void apply(const ExecutorGone& e) {
     place_.post(BackendExecutorExited{e.executor, e.exit_code, e.message, e.worker_host});
@@ -102,8 +105,8 @@ class StandaloneBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_standalone_backend(std::vector<std::string> masters, BackendPlace place,
-                                                 int32_t known_cores) {
+std::unique_ptr<Backend> make_standalone_backend(std::vector<std::string> masters,
+                                                 BackendPlace place, int32_t known_cores) {
   return std::make_unique<StandaloneBackend>(std::move(masters), std::move(place), known_cores);
 }
 

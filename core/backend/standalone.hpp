@@ -1,4 +1,5 @@
-// The standalone backend for other backends that bring a master of their own. Private to core/backend.
+// The standalone backend for other backends that bring a master of their own. Private to
+// core/backend.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@
 namespace tinderbox::core {
 
 /// `masters`: spark://host:port each; `known_cores` of the cluster, 0 when they are not known.
-std::unique_ptr<Backend> make_standalone_backend(std::vector<std::string> masters, BackendPlace place,
-                                                 int32_t known_cores);
+std::unique_ptr<Backend> make_standalone_backend(std::vector<std::string> masters,
+                                                 BackendPlace place, int32_t known_cores);
 
 }  // namespace tinderbox::core

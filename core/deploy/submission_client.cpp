@@ -29,8 +29,8 @@ void SubmissionClient::on(const StartSubmission&, Effects& out) {
   peers_.assign(options_.masters.size(), 0);
   waiting_ = peers_.size();
   for (size_t i = 0; i < peers_.size(); ++i) out.push_back(Connect{i, options_.masters[i]});
-  out.push_back(After<SubmissionTimer>{options_.answer_timeout,
-                                       {SubmissionTimer::Kind::Answer, asked_}});
+  out.push_back(
+      After<SubmissionTimer>{options_.answer_timeout, {SubmissionTimer::Kind::Answer, asked_}});
 }
 
 void SubmissionClient::on(const Connected& e, Effects& out) {
@@ -46,8 +46,10 @@ void SubmissionClient::on(const PeerLost& e, Effects& out) {
   std::string address = options_.masters[static_cast<size_t>(peer - peers_.begin())];
   *peer = 0;
   if (leader_ == e.peer)
-    return end(kExitFailure, "Lost the master at " + address + "; ask it for " + driver_.value +
-                                 " with --status when it is back", out);
+    return end(kExitFailure,
+               "Lost the master at " + address + "; ask it for " + driver_.value +
+                   " with --status when it is back",
+               out);
   if (leader_ == 0) master_gone(address, out);
 }
 
@@ -92,8 +94,10 @@ void SubmissionClient::answer(PeerId from, const DriverStatusAnswer& m, Effects&
   if (!m.found) {
     if (--waiting_ > 0) return;
     auto* status = std::get_if<RequestDriverStatus>(&options_.request);
-    return end(kExitFailure, "the cluster's master did not recognize " +
-                                 (status ? status->id.value : driver_.value), out);
+    return end(
+        kExitFailure,
+        "the cluster's master did not recognize " + (status ? status->id.value : driver_.value),
+        out);
   }
   driver_ = std::get<RequestDriverStatus>(options_.request).id;
   follow(m, out);
@@ -103,7 +107,8 @@ void SubmissionClient::answer(PeerId from, const DriverStatusAnswer& m, Effects&
 void SubmissionClient::follow(const DriverStatusAnswer& m, Effects& out) {
   ++asked_;
   DriverState state = m.state.value_or(DriverState::Unknown);
-  std::string line = "State of driver " + driver_.value + " is now " + driver_state_name(state) + ".";
+  std::string line =
+      "State of driver " + driver_.value + " is now " + driver_state_name(state) + ".";
   if (line != told_) {
     out.push_back(Print{line});
     if (state == DriverState::Running)
@@ -118,21 +123,24 @@ void SubmissionClient::follow(const DriverStatusAnswer& m, Effects& out) {
   if (leader_ != 0 && (placed || (!options_.wait_for_completion && ++polled_ >= options_.polls)))
     return end(kExitOk, "", out);
   if (leader_ != 0)
-    out.push_back(After<SubmissionTimer>{options_.poll_interval, {SubmissionTimer::Kind::Poll, asked_}});
+    out.push_back(
+        After<SubmissionTimer>{options_.poll_interval, {SubmissionTimer::Kind::Poll, asked_}});
 }
 
 void SubmissionClient::ask_again(Effects& out) {
   ++asked_;
   out.push_back(Send<ToMaster>{leader_, RequestDriverStatus{driver_}});
-  out.push_back(After<SubmissionTimer>{options_.answer_timeout,
-                                       {SubmissionTimer::Kind::Answer, asked_}});
+  out.push_back(
+      After<SubmissionTimer>{options_.answer_timeout, {SubmissionTimer::Kind::Answer, asked_}});
 }
 
 void SubmissionClient::on(const SubmissionTimer& e, Effects& out) {
   if (e.id != asked_) return;
   if (e.kind == SubmissionTimer::Kind::Poll) return ask_again(out);
-  end(kExitFailure, "No response from server: no master answered within " +
-                        std::to_string(options_.answer_timeout / std::chrono::seconds(1)) + " s", out);
+  end(kExitFailure,
+      "No response from server: no master answered within " +
+          std::to_string(options_.answer_timeout / std::chrono::seconds(1)) + " s",
+      out);
 }
 
 void SubmissionClient::end(int code, std::string reason, Effects& out) {

@@ -1,4 +1,5 @@
-// The submitter's side of cluster deploy mode: asks the masters to start, kill or tell about a driver.
+// The submitter's side of cluster deploy mode: asks the masters to start, kill or tell about a
+// driver.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ struct SubmissionOptions {
   std::variant<RequestSubmitDriver, RequestKillDriver, RequestDriverStatus> request;
   bool wait_for_completion = false;  // spark.standalone.submit.waitAppCompletion
   Duration poll_interval = std::chrono::seconds(1);
-  int polls = 10;                    // without wait_for_completion, until the driver has a worker
+  int polls = 10;  // without wait_for_completion, until the driver has a worker
   Duration answer_timeout = std::chrono::seconds(10);
 };
 
@@ -25,13 +26,16 @@ struct SubmissionTimer {
   int64_t id = 0;
 };
 /// One line for the person at the terminal.
-struct Print { std::string line; };
+struct Print {
+  std::string line;
+};
 
-/// Source: Spark deploy.Client (requests, exit codes), RestSubmissionClient (pace and words of the polls).
-/// Thread: one loop's.
+/// Source: Spark deploy.Client (requests, exit codes), RestSubmissionClient (pace and words of the
+/// polls). Thread: one loop's.
 class SubmissionClient {
  public:
-  using Event = std::variant<StartSubmission, Received<ToClient>, PeerLost, Connected, SubmissionTimer>;
+  using Event =
+      std::variant<StartSubmission, Received<ToClient>, PeerLost, Connected, SubmissionTimer>;
   using Effect = std::variant<Send<ToMaster>, Connect, After<SubmissionTimer>, Print, Log, Exit>;
   using Effects = std::vector<Effect>;
 
@@ -59,7 +63,7 @@ class SubmissionClient {
   PeerId leader_ = 0;          // the one that took the request
   DriverId driver_;
   int polled_ = 0;
-  int64_t asked_ = 0;          // which question the answer timer watches
+  int64_t asked_ = 0;  // which question the answer timer watches
   std::string told_;
   bool ended_ = false;
 };

@@ -6,10 +6,8 @@
 #include "net/fetch.hpp"
 
 namespace tinderbox::core {
-namespace {
 
-/// file:/a/b.txt#c → spark://address/files/b.txt#c, with b.txt handed out.
-std::string hand_out(const std::string& entry, BlockManager& blocks, const std::string& address) {
+std::string hand_out_app_file(const std::string& entry, BlockManager& blocks, const std::string& address) {
   size_t hash = entry.find('#');
   std::string fragment = hash == std::string::npos ? "" : entry.substr(hash);
   std::string url = entry.substr(0, hash);
@@ -17,17 +15,20 @@ std::string hand_out(const std::string& entry, BlockManager& blocks, const std::
   std::optional<std::string> path = conf::local_path(url);
   if (!path) return entry;
   Result<std::optional<net::FileStat>> info = blocks.files().stat(*path);
-  if (!info || !*info) throw conf::Error("File " + url + " of --files or --archives does not exist");
+  if (!info || !*info)
+    throw conf::Error("File " + url + " that executors are to get does not exist");
   std::string name = path->substr(path->rfind('/') + 1);
   blocks.hand_out_file(name, *path);
   return "spark://" + address + "/files/" + name + fragment;
 }
 
+namespace {
+
 std::string hand_out_all(const std::vector<std::string>& entries, BlockManager& blocks,
                          const std::string& address) {
   std::string list;
   for (const std::string& entry : entries)
-    list += (list.empty() ? "" : ",") + hand_out(entry, blocks, address);
+    list += (list.empty() ? "" : ",") + hand_out_app_file(entry, blocks, address);
   return list;
 }
 
@@ -37,18 +38,24 @@ std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, Bl
                                                       const std::string& address) {
   std::map<std::string, std::string> properties;
   auto files = conf.get(conf::kFiles), archives = conf.get(conf::kArchives);
-  if (!files.empty()) properties[std::string(conf::kFiles.spec.name)] = hand_out_all(files, blocks, address);
+  if (!files.empty())
+    properties[std::string(conf::kFiles.spec.name)] = hand_out_all(files, blocks, address);
   if (!archives.empty())
     properties[std::string(conf::kArchives.spec.name)] = hand_out_all(archives, blocks, address);
   return properties;
 }
 
-Result<bool> fetch_app_files(const conf::Conf& conf, const std::string& directory) {
+AddFiles app_files(const conf::Conf& conf) {
+  return {conf.get(conf::kFiles), conf.get(conf::kArchives)};
+}
+
+Result<bool> fetch_app_files(const AddFiles& what, const conf::Conf& conf,
+                             const std::string& directory) {
   net::FetchOptions options;
   options.peer = peer_file(conf);
-  for (const std::string& url : conf.get(conf::kFiles))
+  for (const std::string& url : what.files)
     if (auto path = net::fetch(url, directory, options); !path) return path.error();
-  for (const std::string& url : conf.get(conf::kArchives))
+  for (const std::string& url : what.archives)
     if (auto path = net::fetch_archive(url, directory, options); !path) return path.error();
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "conf/conf.hpp"
 #include "core/storage/block_manager.hpp"
+#include "net/messages.hpp"
 
 namespace tinderbox::core {
 
@@ -16,8 +17,14 @@ namespace tinderbox::core {
 std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, BlockManager& blocks,
                                                       const std::string& address);
 
-/// Fetches what spark.files and spark.archives of `conf` name into `directory`. Blocks.
-/// Errors: one line for the first that can't be had.
-Result<bool> fetch_app_files(const conf::Conf& conf, const std::string& directory);
+/// One entry of either list: file:/a/b.txt#c → spark://address/files/b.txt#c. Errors: as above.
+std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
+                              const std::string& address);
+
+/// What spark.files and spark.archives name.
+AddFiles app_files(const conf::Conf& conf);
+/// Fetches `what` into `directory`. Blocks. Errors: one line for the first that can't be had.
+Result<bool> fetch_app_files(const AddFiles& what, const conf::Conf& conf,
+                             const std::string& directory);
 
 }  // namespace tinderbox::core

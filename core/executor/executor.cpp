@@ -35,8 +35,10 @@ void Executor::connect_failed(Effects& out) {
   driver_ = 0;
   state_ = State::Connecting;
   if (tries_ >= kConnectTries)
-    return end(kExitFailure, "cannot reach the driver at " + options_.driver_address + " (" +
-                                 std::to_string(tries_) + " tries)", out);
+    return end(kExitFailure,
+               "cannot reach the driver at " + options_.driver_address + " (" +
+                   std::to_string(tries_) + " tries)",
+               out);
   out.push_back(After<ExecutorTimer>{kConnectRetryDelay, {ExecutorTimer::Kind::RetryConnect}});
 }
 
@@ -71,7 +73,8 @@ void Executor::on_message(const ApplicationConfig& m, Effects& out) {
 }
 
 void Executor::on_message(const ExecutorRefused& m, Effects& out) {
-  end(kExitFailure, "Cannot register with driver: " + options_.driver_address + ": " + m.reason, out);
+  end(kExitFailure, "Cannot register with driver: " + options_.driver_address + ": " + m.reason,
+      out);
 }
 
 void Executor::on(const ServicesBuilt& e, Effects& out) {
@@ -83,7 +86,8 @@ void Executor::on(const ServicesBuilt& e, Effects& out) {
   heartbeat_max_failures_ = e.heartbeat_max_failures;
   to_driver(RegisterExecutor{options_.id, options_.host, e.block_address, options_.cores,
                              options_.profile, options_.pid, e.local_dirs, options_.log_urls,
-                             options_.attributes}, out);
+                             options_.attributes},
+            out);
 }
 
 /// Heartbeats of a thousand executors that start together are spread over one interval.
@@ -91,8 +95,10 @@ void Executor::on_message(const ExecutorRegistered&, Effects& out) {
   if (state_ != State::Registering) return;
   state_ = State::Running;
   to_driver(ExecutorReady{options_.id}, out);
-  auto spread = Duration(static_cast<int64_t>(options_.seed % 1000) * heartbeat_interval_.count() / 1000);
-  out.push_back(After<ExecutorTimer>{heartbeat_interval_ + spread, {ExecutorTimer::Kind::Heartbeat}});
+  auto spread =
+      Duration(static_cast<int64_t>(options_.seed % 1000) * heartbeat_interval_.count() / 1000);
+  out.push_back(
+      After<ExecutorTimer>{heartbeat_interval_ + spread, {ExecutorTimer::Kind::Heartbeat}});
 }
 
 void Executor::on_message(const HeartbeatAnswer& m, Effects& out) {
@@ -119,8 +125,12 @@ void Executor::on(const StopRequested& e, Effects& out) {
 void Executor::on(const ExecutorTimer& e, Effects& out) {
   if (e.kind == ExecutorTimer::Kind::RetryConnect) return on(StartExecutor{}, out);
   if (unanswered_ >= heartbeat_max_failures_)
-    return end(kExitHeartbeatFailure, std::to_string(unanswered_) + " heartbeats in a row were not "
-                                      "answered by the driver at " + options_.driver_address, out);
+    return end(kExitHeartbeatFailure,
+               std::to_string(unanswered_) +
+                   " heartbeats in a row were not "
+                   "answered by the driver at " +
+                   options_.driver_address,
+               out);
   ++unanswered_;
   out.push_back(MeasureAndBeat{});
   out.push_back(After<ExecutorTimer>{heartbeat_interval_, {ExecutorTimer::Kind::Heartbeat}});

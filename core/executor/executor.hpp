@@ -1,4 +1,5 @@
-// The Executor machine: finds its driver, builds itself from the driver's settings, runs what it is sent.
+// The Executor machine: finds its driver, builds itself from the driver's settings, runs what it is
+// sent.
 #pragma once
 
 #include <cstdint>
@@ -42,45 +43,69 @@ struct ServicesBuilt {
   int32_t heartbeat_max_failures = 0;
 };
 /// Task attempts moved on; in the order in which they did.
-struct TasksMoved { std::vector<TaskUpdate> updates; };
-struct RevokeAnswered { std::vector<TaskId> tasks; };
-struct BlocksMoved { std::vector<BlockUpdate> blocks; };
+struct TasksMoved {
+  std::vector<TaskUpdate> updates;
+};
+struct RevokeAnswered {
+  std::vector<TaskId> tasks;
+};
+struct BlocksMoved {
+  std::vector<BlockUpdate> blocks;
+};
 /// A task body needs the driver's answer.
-struct ServiceRequest { ToDriver message; };
+struct ServiceRequest {
+  ToDriver message;
+};
 /// SIGTERM or SIGINT.
-struct StopRequested { int code = 0; std::string reason; };
+struct StopRequested {
+  int code = 0;
+  std::string reason;
+};
 struct ExecutorTimer {
   enum class Kind : uint8_t { RetryConnect, Heartbeat } kind{};
   bool operator==(const ExecutorTimer&) const = default;
 };
 
-// ---- effects beside Send<ToDriver>, Connect, After<ExecutorTimer>, Log, Exit ---------------------
+// ---- effects beside Send<ToDriver>, Connect, After<ExecutorTimer>, Log, Exit
+// ---------------------
 
 /// Make everything that needs the application's settings; answered by ServicesBuilt.
 struct BuildServices {
   std::map<std::string, std::string> properties;
   std::string driver_block_address;
 };
-struct KeepProgram { StageProgram program; };
-struct DropProgram { int64_t program = 0; };
-struct StartTasks { LaunchTasks launch; };
-struct StopTask { KillTask kill; };
+struct KeepProgram {
+  StageProgram program;
+};
+struct DropProgram {
+  int64_t program = 0;
+};
+struct StartTasks {
+  LaunchTasks launch;
+};
+struct StopTask {
+  KillTask kill;
+};
 /// Answered by RevokeAnswered with those that had not started.
-struct TakeBack { std::vector<TaskId> tasks; };
+struct TakeBack {
+  std::vector<TaskId> tasks;
+};
 /// An answer or a removal for the block and shuffle services.
-struct ForServices { ToExecutor message; };
+struct ForServices {
+  ToExecutor message;
+};
 /// Send a heartbeat with what the process measures now.
 struct MeasureAndBeat {};
 
 /// Thread: one loop's.
 class Executor {
  public:
-  using Event = std::variant<StartExecutor, Received<ToExecutor>, PeerLost, Connected, ServicesBuilt,
-                             TasksMoved, RevokeAnswered, BlocksMoved, ServiceRequest, StopRequested,
-                             ExecutorTimer>;
-  using Effect = std::variant<Send<ToDriver>, Connect, After<ExecutorTimer>, Log, Exit, BuildServices,
-                              KeepProgram, DropProgram, StartTasks, StopTask, TakeBack, ForServices,
-                              MeasureAndBeat>;
+  using Event = std::variant<StartExecutor, Received<ToExecutor>, PeerLost, Connected,
+                             ServicesBuilt, TasksMoved, RevokeAnswered, BlocksMoved, ServiceRequest,
+                             StopRequested, ExecutorTimer>;
+  using Effect = std::variant<Send<ToDriver>, Connect, After<ExecutorTimer>, Log, Exit,
+                              BuildServices, KeepProgram, DropProgram, StartTasks, StopTask,
+                              TakeBack, ForServices, MeasureAndBeat>;
   using Effects = std::vector<Effect>;
 
   explicit Executor(ExecutorOptions options) : options_(std::move(options)) {}

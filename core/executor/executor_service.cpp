@@ -23,8 +23,12 @@ conf::Conf merge(conf::Conf startup, const std::map<std::string, std::string>& p
 class ExecutorService::Impl final : public DriverLink {
  public:
   Impl(net::PollLoop& loop, net::Endpoint& endpoint, ExecutorServiceOptions options, OnExit on_exit)
-      : loop_(loop), options_(std::move(options)), on_exit_(std::move(on_exit)), board_(endpoint),
-        machine_(options_.executor), shell_(loop, board_, machine_, *this, "Executor") {
+      : loop_(loop),
+        options_(std::move(options)),
+        on_exit_(std::move(on_exit)),
+        board_(endpoint),
+        machine_(options_.executor),
+        shell_(loop, board_, machine_, *this, "Executor") {
     shell_.listen<ToExecutor>();
     shell_.listen_losses();
   }
@@ -34,7 +38,9 @@ class ExecutorService::Impl final : public DriverLink {
   }
 
   void start() { shell_.feed(StartExecutor{}); }
-  void request_stop(int code, std::string reason) { shell_.post(StopRequested{code, std::move(reason)}); }
+  void request_stop(int code, std::string reason) {
+    shell_.post(StopRequested{code, std::move(reason)});
+  }
 
   /// Thread: any; a task body asks the driver.
   void send(ToDriver message) override { shell_.post(ServiceRequest{std::move(message)}); }
@@ -54,6 +60,8 @@ class ExecutorService::Impl final : public DriverLink {
   void apply(const ForServices& e) {
     if (std::holds_alternative<HeartbeatAnswer>(e.message))
       shell_.feed(BlocksMoved{blocks_->manager->state()});
+    else if (auto* files = std::get_if<AddFiles>(&e.message))
+      add_files(*files);
     else
       services_->on_driver_message(e.message);
   }
@@ -73,12 +81,11 @@ class ExecutorService::Impl final : public DriverLink {
       built.error = opened.error().message;
       return built;
     }
-    if (!options_.shared_blocks) {
-      if (Result<bool> fetched = fetch_app_files(conf_, "."); !fetched) {
-        built.exit_code = kExitFailure;
-        built.error = fetched.error().message;
-        return built;
-      }
+    files_root_ = options_.shared_blocks ? blocks_->manager->local_dirs().front() + "/files" : ".";
+    if (Result<bool> got = fetch_app_files(app_files(conf_), conf_, files_root_); !got) {
+      built.exit_code = kExitFailure;
+      built.error = got.error().message;
+      return built;
     }
     for (const std::string& line : blocks_->manager->skipped_dirs())
       net::log(net::Level::Warn, "Executor", line);
@@ -86,11 +93,12 @@ class ExecutorService::Impl final : public DriverLink {
     services.self = blocks_->id;
     services.driver = {{"driver"}, "", e.driver_block_address};
     services.properties = e.properties;
+    services.properties[kFilesRoot] = files_root_;
     services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
     services.seed = options_.executor.seed;
     services.ask_timeout = conf_.get(conf::kRpcAskTimeout);
-    services_ = std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer,
-                                                   *this);
+    services_ =
+        std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
     start_runner();
     built.ok = true;
     built.block_address = blocks_->id.address;
@@ -98,6 +106,12 @@ class ExecutorService::Impl final : public DriverLink {
     built.heartbeat_interval = conf_.get(conf::kExecutorHeartbeatInterval);
     built.heartbeat_max_failures = conf_.get(conf::kExecutorHeartbeatMaxFailures);
     return built;
+  }
+
+  /// Blocks the loop: what the driver sent after it must find the files. A task that misses one says so itself.
+  void add_files(const AddFiles& files) {
+    if (Result<bool> got = fetch_app_files(files, conf_, files_root_); !got)
+      net::log(net::Level::Error, "Executor", got.error().message);
   }
 
   Result<bool> open_blocks() {
@@ -162,6 +176,7 @@ class ExecutorService::Impl final : public DriverLink {
   std::unique_ptr<ExecutorServices> services_;
   std::unique_ptr<TaskRunner> runner_;
   bool reporting_ = false;
+  std::string files_root_;  // where shipped files lie
 };
 
 ExecutorService::ExecutorService(net::PollLoop& loop, net::Endpoint& endpoint,

@@ -15,13 +15,14 @@ namespace tinderbox::core {
 
 struct ExecutorServiceOptions {
   ExecutorOptions executor;
-  conf::Conf startup;          // what the command line said; the driver's settings win
+  conf::Conf startup;  // what the command line said; the driver's settings win
   std::string bind_host;
   /// Local mode: the driver's own blocks, which the tasks of this process share. Null: make some.
   ProcessBlocks* shared_blocks = nullptr;
 };
 
-/// Thread: the loop's, but for stop() and the destructor, which the owner calls after the loop ended.
+/// Thread: the loop's, but for stop() and the destructor, which the owner calls after the loop
+/// ended.
 class ExecutorService {
  public:
   using OnExit = std::function<void(int code, const std::string& reason)>;

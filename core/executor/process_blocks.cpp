@@ -26,8 +26,8 @@ Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOp
   auto started = BlockTransfer::start(transfer, *blocks->manager);
   if (!started) return started.error();
   blocks->transfer = std::move(*started);
-  blocks->id.address = conf::to_string(
-      {options.host, static_cast<uint16_t>(blocks->transfer->port())});
+  blocks->id.address =
+      conf::to_string({options.host, static_cast<uint16_t>(blocks->transfer->port())});
   return blocks;
 }
 

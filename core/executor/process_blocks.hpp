@@ -14,11 +14,11 @@ namespace tinderbox::core {
 struct ProcessBlocksOptions {
   conf::Conf conf;
   ExecutorId self;
-  std::string host;            // as peers reach it
+  std::string host;  // as peers reach it
   std::string bind_host;
-  int port = 0;                // 0: any
-  bool network = true;         // false: local mode, nobody else asks for blocks
-  int64_t memory = 0;          // of the process, spark.executor.memory or spark.driver.memory
+  int port = 0;         // 0: any
+  bool network = true;  // false: local mode, nobody else asks for blocks
+  int64_t memory = 0;   // of the process, spark.executor.memory or spark.driver.memory
 };
 
 /// Members end in reverse order: the transfer before what it serves from.

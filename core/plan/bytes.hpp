@@ -1,4 +1,5 @@
-// The floor of the record codec: raw memory, varints and length-prefixed text, read with bounds checked.
+// The floor of the record codec: raw memory, varints and length-prefixed text, read with bounds
+// checked.
 #pragma once
 
 #include <cstring>
@@ -15,7 +16,8 @@ class DecodeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Appends values to a buffer in this machine's byte order: every process of an application runs the same file.
+/// Appends values to a buffer in this machine's byte order: every process of an application runs
+/// the same file.
 class Encoder {
  public:
   explicit Encoder(Bytes& out) : out_(out) {}

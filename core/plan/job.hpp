@@ -10,7 +10,8 @@
 namespace tinderbox::core {
 
 /// `ticket` names the waiting caller; results and the end of the job come back under it.
-/// Shape: results come as (position in `partitions`, encoded value of `action` over that partition).
+/// Shape: results come as (position in `partitions`, encoded value of `action` over that
+/// partition).
 struct JobRequest {
   uint64_t ticket = 0;
   NodePtr root;

@@ -1,8 +1,8 @@
 // Untyped lineage: what the scheduler knows of an Rdd, and what executors rebuild to run it.
 //
-// A typed API object (core/api) owns a Node. The scheduler reads only the plain fields below; typed code
-// overrides the virtual functions. A Node is immutable once published, but for its storage level and
-// checkpoint, which the driver's machine owns as tables by id.
+// A typed API object (core/api) owns a Node. The scheduler reads only the plain fields below; typed
+// code overrides the virtual functions. A Node is immutable once published, but for its storage
+// level and checkpoint, which the driver's machine owns as tables by id.
 #pragma once
 
 #include <atomic>
@@ -24,14 +24,18 @@ using NodePtr = std::shared_ptr<const Node>;
 struct NarrowDependency {
   NodePtr parent;
   enum class Kind : uint8_t { OneToOne, Range, Table } kind = Kind::OneToOne;
-  int32_t out_start = 0, in_start = 0, length = 0;  // Range: out_start+i reads in_start+i, i < length
-  std::vector<std::vector<int32_t>> table;          // Table: table[p] = parent partitions of p
+  int32_t out_start = 0, in_start = 0,
+          length = 0;                       // Range: out_start+i reads in_start+i, i < length
+  std::vector<std::vector<int32_t>> table;  // Table: table[p] = parent partitions of p
   /// Calls f(parent partition) for each that `p` reads, in order.
   template <class F>
   void each_parent(int32_t p, F&& f) const {
-    if (kind == Kind::OneToOne) f(p);
-    else if (kind == Kind::Range) { if (p >= out_start && p < out_start + length) f(p - out_start + in_start); }
-    else for (int32_t q : table[static_cast<size_t>(p)]) f(q);
+    if (kind == Kind::OneToOne)
+      f(p);
+    else if (kind == Kind::Range) {
+      if (p >= out_start && p < out_start + length) f(p - out_start + in_start);
+    } else
+      for (int32_t q : table[static_cast<size_t>(p)]) f(q);
   }
 };
 

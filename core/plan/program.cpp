@@ -101,7 +101,8 @@ Dependency decode_dependency(Decoder& in, const std::vector<NodePtr>& nodes) {
   if (link > Link::Shuffle) Decoder::fail("an unknown kind of dependency");
   const uint64_t parent = in.varint();
   if (parent >= nodes.size()) Decoder::fail("a node comes before its parent");
-  NarrowDependency narrow{.parent = nodes[parent], .kind = static_cast<NarrowDependency::Kind>(link), .table = {}};
+  NarrowDependency narrow{
+      .parent = nodes[parent], .kind = static_cast<NarrowDependency::Kind>(link), .table = {}};
   if (link == Link::Range) {
     narrow.out_start = in.scalar<int32_t>();
     narrow.in_start = in.scalar<int32_t>();
@@ -125,7 +126,8 @@ void encode_node(Encoder& out, const Node& node, const NodeTable& table) {
 const Descriptor& decode_descriptor(Decoder& in, const char* what) {
   const uint64_t offset = in.varint();
   if (const Descriptor* found = find_descriptor(offset)) return *found;
-  throw DecodeError("no " + std::string(what) + " is registered at offset " + std::to_string(offset) +
+  throw DecodeError("no " + std::string(what) + " is registered at offset " +
+                    std::to_string(offset) +
                     " of this program: driver and executor must run the same file");
 }
 
@@ -201,7 +203,8 @@ class DecodedProgram final : public Program {
 /// Walks (node, partition) pairs that one task reaches; remembers them, since zips make diamonds.
 class InputCollector {
  public:
-  InputCollector(Encoder& out, const Replacements& replacements) : out_(out), replacements_(replacements) {}
+  InputCollector(Encoder& out, const Replacements& replacements)
+      : out_(out), replacements_(replacements) {}
   void visit(const Node& root, int32_t partition) {
     push(root, partition);
     while (!todo_.empty()) {
@@ -236,17 +239,20 @@ class InputCollector {
   std::vector<std::pair<const Node*, int32_t>> todo_;
 };
 
-/// The usual case, without a table of what was seen: a chain of one-to-one parents down to one source.
+/// The usual case, without a table of what was seen: a chain of one-to-one parents down to one
+/// source.
 bool chain_inputs(const Node& root, int32_t p, const Replacements& replacements, Encoder& out) {
   const Node* node = &resolve(root, replacements);
   while (node->dependencies.size() == 1) {
     const auto* narrow = std::get_if<NarrowDependency>(&node->dependencies[0]);
     if (!narrow) return true;
-    if (narrow->kind != NarrowDependency::Kind::OneToOne || !node->source_data.empty()) return false;
+    if (narrow->kind != NarrowDependency::Kind::OneToOne || !node->source_data.empty())
+      return false;
     node = &resolve(*narrow->parent, replacements);
   }
   if (!node->dependencies.empty()) return false;
-  if (static_cast<size_t>(p) < node->source_data.size() && !node->source_data[static_cast<size_t>(p)].empty()) {
+  if (static_cast<size_t>(p) < node->source_data.size() &&
+      !node->source_data[static_cast<size_t>(p)].empty()) {
     out.scalar(node->id.value);
     out.scalar(p);
     out.text(node->source_data[static_cast<size_t>(p)]);

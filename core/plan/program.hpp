@@ -1,5 +1,6 @@
 // A stage as bytes: the table of nodes that its tasks pipe through, and the terminal operation.
-// Encoded on the driver, rebuilt once an executor and stage attempt. Uses the record codec, not msgpack.
+// Encoded on the driver, rebuilt once an executor and stage attempt. Uses the record codec, not
+// msgpack.
 #pragma once
 
 #include <map>
@@ -14,13 +15,14 @@ namespace tinderbox::core {
 /// What stands for a node that was checkpointed: its lineage is cut there.
 using Replacements = std::map<RddId, NodePtr>;
 
-/// Nodes reachable from `root` by narrow dependencies, each once; shuffle dependencies become leaves that
-/// carry shuffle id and shape. Each node's storage level says whether to read and keep it in the block store.
+/// Nodes reachable from `root` by narrow dependencies, each once; shuffle dependencies become
+/// leaves that carry shuffle id and shape. Each node's storage level says whether to read and keep
+/// it in the block store.
 Bytes encode_program(const Node& root, const Descriptor* terminal, std::string_view captured,
                      const Replacements& replacements = {});
 
-/// Bytes of every source partition that partition `p` of `root` reaches through narrow dependencies.
-/// Empty when no source has data.
+/// Bytes of every source partition that partition `p` of `root` reaches through narrow
+/// dependencies. Empty when no source has data.
 Bytes encode_inputs(const Node& root, int32_t p, const Replacements& replacements = {});
 
 /// A rebuilt stage. Thread: run() may be called by several task threads at once.
@@ -30,7 +32,8 @@ class Program {
   static Result<std::unique_ptr<Program>> decode(std::string_view bytes);
   virtual ~Program() = default;
   /// Runs one task attempt; `inputs` as made by encode_inputs. Throws what the user's code throws.
-  virtual TaskOutput run(int32_t partition, std::string_view inputs, TaskContext& context) const = 0;
+  virtual TaskOutput run(int32_t partition, std::string_view inputs,
+                         TaskContext& context) const = 0;
 };
 
 }  // namespace tinderbox::core

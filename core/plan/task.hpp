@@ -1,5 +1,5 @@
-// What runs on an executor: registered code, one task attempt's context, and the port through which task
-// bodies reach their executor.
+// What runs on an executor: registered code, one task attempt's context, and the port through which
+// task bodies reach their executor.
 #pragma once
 
 #include <atomic>
@@ -49,7 +49,8 @@ class MapOutputWriter {
   virtual ~MapOutputWriter() = default;
   /// Bytes of reduce partition r; empty partitions may be left out.
   virtual Result<bool> append(int32_t r, std::string_view bytes) = 0;
-  /// Makes the output visible as a whole, or not at all. Adopts an earlier valid commit of the same map id.
+  /// Makes the output visible as a whole, or not at all. Adopts an earlier valid commit of the same
+  /// map id.
   virtual Result<MapStatus> commit() = 0;
 };
 
@@ -89,8 +90,9 @@ class SharedObjects {
   std::map<BroadcastId, std::shared_ptr<Entry>> entries_;
 };
 
-/// The port between a task body and its executor. Implemented by core/executor over threads and sockets,
-/// by fakes in tests and the simulator. Thread: any task thread; calls may block, a kill ends them.
+/// The port between a task body and its executor. Implemented by core/executor over threads and
+/// sockets, by fakes in tests and the simulator. Thread: any task thread; calls may block, a kill
+/// ends them.
 class TaskServices {
  public:
   virtual ~TaskServices() = default;
@@ -114,7 +116,8 @@ class TaskServices {
   virtual std::optional<std::string> property(const std::string& key) const = 0;
   /// Whose services these are: tells local reads from remote ones in the metrics.
   virtual ExecutorId executor_id() const { return {}; }
-  /// Files that tasks read and write beside the stores; this machine's unless a simulator says otherwise.
+  /// Files that tasks read and write beside the stores; this machine's unless a simulator says
+  /// otherwise.
   virtual net::Files& files();
   SharedObjects& shared_objects() { return shared_objects_; }
 
@@ -141,6 +144,9 @@ class PendingAccumulator {
   virtual Bytes encode() const = 0;
 };
 
+/// The property that tells a task where shipped files lie.
+inline constexpr const char* kFilesRoot = "tinderbox.files.root";
+
 /// One attempt at one partition of a stage. Source: Spark TaskContext.
 /// Thread: the task's, but for `killed`.
 struct TaskContext {
@@ -159,7 +165,8 @@ struct TaskContext {
   std::vector<AccumulatorUpdate> accumulators;  // filled by Program::run when the task succeeds
   std::vector<std::pair<AccumulatorId, std::unique_ptr<PendingAccumulator>>> pending_accumulators;
   const TaskInputs* inputs = nullptr;  // set by Program::run
-  std::optional<TaskEndReason> fetch_failure;   // remembered even if user code swallows the exception
+  std::optional<TaskEndReason>
+      fetch_failure;  // remembered even if user code swallows the exception
   /// The context of the task that runs on this thread; null outside tasks (so also on the driver).
   static TaskContext* current();
   static void set_current(TaskContext* context);
@@ -177,7 +184,8 @@ struct FetchFailedException {
 };
 
 /// Thrown when the driver does not let this attempt commit its output: another attempt may.
-/// Source: Spark CommitDeniedException; the task ends as TaskCommitDenied and does not count as failed.
+/// Source: Spark CommitDeniedException; the task ends as TaskCommitDenied and does not count as
+/// failed.
 struct CommitDeniedException {
   StageId stage;
   int32_t partition = 0;
@@ -197,8 +205,8 @@ class Terminal {
   virtual TaskOutput run(const Node& root, int32_t partition, TaskContext& context) const = 0;
 };
 
-/// Registered code that a wire offset may name: rebuilds a node from what it captured and its parents, a
-/// terminal operation, or a user's partition function. Exactly one of them is set.
+/// Registered code that a wire offset may name: rebuilds a node from what it captured and its
+/// parents, a terminal operation, or a user's partition function. Exactly one of them is set.
 struct Descriptor {
   std::shared_ptr<Node> (*node)(RddId id, std::string_view captured,
                                 std::vector<Dependency> parents) = nullptr;

@@ -82,6 +82,7 @@ void Driver::message(PeerId, int32_t slot, ExecutorReady&, Turn& turn) {
   executors_.activate(slot);
   dag_.executor_added(executors_.at(slot).id);
   know_blocks_of(executors_.at(slot), turn);
+  for (const AddFiles& files : shipped_) turn.send(executors_.at(slot).peer, files);
   tasks_.executor_ready(slot);
 }
 
@@ -222,6 +223,11 @@ void Driver::handle(DestroyBroadcast& event, Turn& turn) {
 void Driver::handle(ForgetShuffle& event, Turn& turn) {
   outputs_.unregister_shuffle(event.shuffle);
   to_all(RemoveShuffle{event.shuffle}, turn);
+}
+
+void Driver::handle(ShipFiles& event, Turn& turn) {
+  to_all(event.files, turn);
+  shipped_.push_back(std::move(event.files));
 }
 
 void Driver::handle(StopDriver&, Turn& turn) {

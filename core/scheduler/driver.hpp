@@ -63,6 +63,7 @@ class Driver {
   void handle(DestroyBroadcast& event, Turn& turn);
   void handle(ForgetShuffle& event, Turn& turn);
   void handle(CheckpointDone& event, Turn&) { dag_.checkpoint_done(event.rdd, event.replacement); }
+  void handle(ShipFiles& event, Turn& turn);
   void handle(StopDriver& event, Turn& turn);
   void handle(DriverTimer& event, Turn& turn);
 
@@ -93,6 +94,7 @@ class Driver {
   CommitCoordinator commits_;
   TaskScheduler tasks_;
   DagScheduler dag_;
+  std::vector<AddFiles> shipped_;  // for executors that become ready later
   uint64_t turns_ = 0;
   bool heartbeat_timer_set_ = false;
   bool stopped_ = false;

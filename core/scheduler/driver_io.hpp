@@ -79,6 +79,10 @@ struct CheckpointDone {
   RddId rdd;
   NodePtr replacement;
 };
+/// Executors, those to come too, get these before further tasks.
+struct ShipFiles {
+  AddFiles files;
+};
 /// Stop: fail what runs, tell executors to stop.
 struct StopDriver {
   std::string reason;
@@ -102,7 +106,7 @@ using DriverEvent = std::variant<Received<ToDriver>, PeerLost, SubmitJob, Cancel
                                  CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
                                  BackendExecutorExited, BackendWorkerRemoved, BackendDead,
                                  BackendStatus, ResultFetched, UnpersistRdd, DestroyBroadcast,
-                                 ForgetShuffle, CheckpointDone, StopDriver, DriverTimer>;
+                                 ForgetShuffle, CheckpointDone, ShipFiles, StopDriver, DriverTimer>;
 
 // ---- effects beside Send<ToExecutor>, Disconnect, After<DriverTimer>, Log ----------------------
 

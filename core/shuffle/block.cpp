@@ -33,7 +33,8 @@ void seal_piece(std::string_view records, bool compress, Bytes& out) {
   if (compress && records.size() >= kWorthCompressing) {
     const int bound = LZ4_compressBound(static_cast<int>(records.size()));
     out.resize(body + static_cast<size_t>(bound));
-    const int size = LZ4_compress_default(records.data(), out.data() + body, static_cast<int>(records.size()), bound);
+    const int size = LZ4_compress_default(records.data(), out.data() + body,
+                                          static_cast<int>(records.size()), bound);
     if (size > 0 && static_cast<size_t>(size) < records.size()) {
       header.codec = Codec::Lz4;
       header.stored = static_cast<uint32_t>(size);
@@ -49,19 +50,23 @@ Result<std::string_view> PieceReader::next() {
   Header header;
   if (left_.size() < sizeof header) return Error{"the block ends inside a header"};
   std::memcpy(&header, left_.data(), sizeof header);
-  if (header.magic != kMagic || header.codec > Codec::Lz4) return Error{"the block does not start with a piece"};
+  if (header.magic != kMagic || header.codec > Codec::Lz4)
+    return Error{"the block does not start with a piece"};
   left_.remove_prefix(sizeof header);
   if (header.stored > left_.size()) return Error{"the block ends inside a piece"};
   const std::string_view stored = left_.substr(0, header.stored);
   left_.remove_prefix(header.stored);
-  if (XXH3_64bits(stored.data(), stored.size()) != header.checksum) return Error{"the checksum is wrong"};
+  if (XXH3_64bits(stored.data(), stored.size()) != header.checksum)
+    return Error{"the checksum is wrong"};
   if (header.codec == Codec::None) return stored;
   // lz4 shrinks at most 255 times: a larger claim is not worth the memory.
-  if (header.raw > kMaxRaw || header.raw / 255 > header.stored) return Error{"the raw length is wrong"};
+  if (header.raw > kMaxRaw || header.raw / 255 > header.stored)
+    return Error{"the raw length is wrong"};
   raw_.resize(header.raw);
   const int size = LZ4_decompress_safe(stored.data(), raw_.data(), static_cast<int>(stored.size()),
                                        static_cast<int>(raw_.size()));
-  if (size < 0 || static_cast<uint32_t>(size) != header.raw) return Error{"the compressed bytes are wrong"};
+  if (size < 0 || static_cast<uint32_t>(size) != header.raw)
+    return Error{"the compressed bytes are wrong"};
   return std::string_view(raw_);
 }
 

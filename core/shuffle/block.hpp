@@ -1,7 +1,8 @@
 // The bytes of a shuffle block: pieces, each a header and records, compressed or not.
 //
-// Header (24 bytes): magic "tbx1", codec (0 none, 1 lz4), three zero bytes, raw length, stored length, xxh3 of
-// the stored bytes. A block is a sequence of pieces, so that spilled runs are joined by copying.
+// Header (24 bytes): magic "tbx1", codec (0 none, 1 lz4), three zero bytes, raw length, stored
+// length, xxh3 of the stored bytes. A block is a sequence of pieces, so that spilled runs are
+// joined by copying.
 #pragma once
 
 #include <string_view>

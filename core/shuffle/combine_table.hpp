@@ -1,9 +1,10 @@
 // The table in which a shuffle combines the values of equal keys.
 //
-// Problem: word count of 500 MB does 70 million lookups; with keys as views into the text every probe misses the
-// cache twice (slot, text). Here a slot is half a cache line: hash, length, the key itself when it has at
-// most 16 bytes (else its place in an arena), and eight bytes for the value. Open addressing, linear probing, at most
-// 5/8 full. Keys are bytes: any type with the record codec will do, hashed once by core/shuffle/hash.
+// Problem: word count of 500 MB does 70 million lookups; with keys as views into the text every
+// probe misses the cache twice (slot, text). Here a slot is half a cache line: hash, length, the
+// key itself when it has at most 16 bytes (else its place in an arena), and eight bytes for the
+// value. Open addressing, linear probing, at most 5/8 full. Keys are bytes: any type with the
+// record codec will do, hashed once by core/shuffle/hash.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ class CombineTable {
   }
   /// Shape: hash = hash_short(words, length).
   Found upsert_short(ShortKey words, size_t length, uint32_t hash) {
-    if (size_ >= limit_) [[unlikely]] grow();
+    if (size_ >= limit_) [[unlikely]]
+      grow();
     const auto tag = static_cast<uint32_t>(length + 1);
     for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
       Slot& slot = slots_[i];

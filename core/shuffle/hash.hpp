@@ -1,7 +1,7 @@
 // The hash of a shuffled key: of its bytes, the same in every process of an application.
 //
-// One 32-bit number serves twice. A reduce partition takes its high bits (a scaled product), a hash table its
-// low bits, so the keys of one partition still spread over the whole table.
+// One 32-bit number serves twice. A reduce partition takes its high bits (a scaled product), a hash
+// table its low bits, so the keys of one partition still spread over the whole table.
 #pragma once
 
 #include <cstdint>
@@ -39,20 +39,32 @@ inline ShortKey short_key_exact(std::string_view key) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline ShortKey short_key(std::string_view key) { return short_key_exact(key); }
 #else
-/// The same without a branch on the length, which is what a text's words mispredict: reads 16 bytes and
-/// masks, unless they would cross into a page that may not be there.
+/// The same without a branch on the length, which is what a text's words mispredict: reads 16 bytes
+/// and masks, unless they would cross into a page that may not be there.
 inline ShortKey short_key(std::string_view key) {
-  static constexpr uint64_t kMask[17][2] = {
-      {0, 0},       {0xff, 0},           {0xffff, 0},           {0xffffff, 0},
-      {0xffffffff, 0}, {0xffffffffff, 0}, {0xffffffffffff, 0},  {0xffffffffffffff, 0},
-      {~0ull, 0},   {~0ull, 0xff},       {~0ull, 0xffff},       {~0ull, 0xffffff},
-      {~0ull, 0xffffffff}, {~0ull, 0xffffffffff}, {~0ull, 0xffffffffffff}, {~0ull, 0xffffffffffffff},
-      {~0ull, ~0ull}};
+  static constexpr uint64_t kMask[17][2] = {{0, 0},
+                                            {0xff, 0},
+                                            {0xffff, 0},
+                                            {0xffffff, 0},
+                                            {0xffffffff, 0},
+                                            {0xffffffffff, 0},
+                                            {0xffffffffffff, 0},
+                                            {0xffffffffffffff, 0},
+                                            {~0ull, 0},
+                                            {~0ull, 0xff},
+                                            {~0ull, 0xffff},
+                                            {~0ull, 0xffffff},
+                                            {~0ull, 0xffffffff},
+                                            {~0ull, 0xffffffffff},
+                                            {~0ull, 0xffffffffffff},
+                                            {~0ull, 0xffffffffffffff},
+                                            {~0ull, ~0ull}};
   if ((reinterpret_cast<uintptr_t>(key.data()) & 4095) > 4096 - ShortKey::kMax) [[unlikely]] {
     return short_key_exact(key);
   }
   ShortKey words;
-  // Through assembler operands the compiler can't see how many bytes are there; a page boundary was ruled out.
+  // Through assembler operands the compiler can't see how many bytes are there; a page boundary was
+  // ruled out.
   const char* p = key.data();
   asm("" : "+r"(p));
   words.lo = load_word(p) & kMask[key.size()][0];

@@ -26,12 +26,14 @@ std::vector<BlockWant> wants_of(const MapOutputs& outputs, TaskContext& context,
     const auto& status = outputs.statuses[map];
     if (!status) {
       throw_fetch_failure(context, outputs.shuffle, reduce, {},
-                          "Missing an output location for shuffle " + std::to_string(outputs.shuffle.value) +
-                              " partition " + std::to_string(reduce));
+                          "Missing an output location for shuffle " +
+                              std::to_string(outputs.shuffle.value) + " partition " +
+                              std::to_string(reduce));
     }
     const int64_t size = size_for(status->sizes, reduce);
     if (size == 0) continue;
-    wants.push_back({status->location, prefix + std::to_string(status->map_id) + "_" + std::to_string(reduce), size,
+    wants.push_back({status->location,
+                     prefix + std::to_string(status->map_id) + "_" + std::to_string(reduce), size,
                      status->map_id, static_cast<int32_t>(map)});
   }
   return wants;
@@ -53,7 +55,9 @@ std::optional<std::string_view> ShuffleReader::next() {
     if (!next_block()) return std::nullopt;
   }
   const auto records = pieces_->next();
-  if (!records) fail(wants_[current_], "block " + wants_[current_].block + " is damaged: " + records.error().message);
+  if (!records)
+    fail(wants_[current_],
+         "block " + wants_[current_].block + " is damaged: " + records.error().message);
   return *records;
 }
 
@@ -82,7 +86,8 @@ void ShuffleReader::fail(const BlockWant& want, const std::string& why) {
 
 void ShuffleReader::count(const BlockWant& want, size_t bytes) {
   const bool local = want.from.executor == context_.services->executor_id();
-  auto& counter = local ? context_.metrics.shuffle_read_local_bytes : context_.metrics.shuffle_read_remote_bytes;
+  auto& counter = local ? context_.metrics.shuffle_read_local_bytes
+                        : context_.metrics.shuffle_read_remote_bytes;
   counter += static_cast<int64_t>(bytes);
 }
 

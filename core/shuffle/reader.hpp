@@ -12,9 +12,9 @@
 namespace tinderbox::core {
 
 /// Reads reduce partition `reduce` of a shuffle, pieces in order of arrival.
-/// Errors: a missing, unreachable or damaged block throws FetchFailedException, with everything that the driver
-/// needs to make it again, also left in context.fetch_failure; a killed task throws TaskKilledException.
-/// Thread: one task's.
+/// Errors: a missing, unreachable or damaged block throws FetchFailedException, with everything
+/// that the driver needs to make it again, also left in context.fetch_failure; a killed task throws
+/// TaskKilledException. Thread: one task's.
 class ShuffleReader {
  public:
   ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t reduce);

@@ -23,11 +23,13 @@ int64_t shuffle_memory_budget(const TaskServices& services) {
   const auto memory = static_cast<double>(task_setting(services, conf::kExecutorMemory));
   const auto cores = task_setting(services, conf::kExecutorCores).value_or(1);
   // Half of the pool: the sealed pieces of the last table and the next table lie side by side.
-  const double share = memory * task_setting(services, conf::kMemoryFraction) / 2 / std::max(cores, 1);
+  const double share =
+      memory * task_setting(services, conf::kMemoryFraction) / 2 / std::max(cores, 1);
   return std::max(kLeastBudget, static_cast<int64_t>(share));
 }
 
-ShuffleWriter::ShuffleWriter(TaskContext& context, ShuffleId shuffle, int32_t num_reduces, int64_t budget)
+ShuffleWriter::ShuffleWriter(TaskContext& context, ShuffleId shuffle, int32_t num_reduces,
+                             int64_t budget)
     : context_(context),
       shuffle_(shuffle),
       budget_(budget),
@@ -48,9 +50,10 @@ void ShuffleWriter::seal(int32_t r) {
 
 void ShuffleWriter::spill() {
   net::Files& files = context_.services->files();
-  const std::string directory = or_throw(context_.services->temp_directory(), "no directory to spill to");
-  Run run{directory + "/temp_shuffle_" + std::to_string(shuffle_.value) + "_" + std::to_string(context_.id.value) +
-              "_" + std::to_string(runs_.size()),
+  const std::string directory =
+      or_throw(context_.services->temp_directory(), "no directory to spill to");
+  Run run{directory + "/temp_shuffle_" + std::to_string(shuffle_.value) + "_" +
+              std::to_string(context_.id.value) + "_" + std::to_string(runs_.size()),
           {0}};
   auto file = or_throw(files.create(run.path), "cannot spill");
   for (Part& part : parts_) {
@@ -70,7 +73,8 @@ Bytes ShuffleWriter::joined(int32_t r, const std::vector<std::unique_ptr<net::Re
   Bytes all;
   for (size_t i = 0; i < runs_.size(); ++i) {
     const int64_t from = runs_[i].offsets[at], size = runs_[i].offsets[at + 1] - from;
-    if (size > 0) all += or_throw(files[i]->view(from, size), "cannot read what was spilled").view();
+    if (size > 0)
+      all += or_throw(files[i]->view(from, size), "cannot read what was spilled").view();
   }
   all += parts_[at].sealed;
   return all;
@@ -84,7 +88,8 @@ TaskOutput ShuffleWriter::commit() {
   budget_ = budget;
   std::vector<std::unique_ptr<net::ReadFile>> files;
   for (const Run& run : runs_) {
-    files.push_back(or_throw(context_.services->files().open(run.path), "cannot read what was spilled"));
+    files.push_back(
+        or_throw(context_.services->files().open(run.path), "cannot read what was spilled"));
   }
   auto output = context_.services->map_output(shuffle_, context_.id.value, context_.partition, n);
   for (int32_t r = 0; r < n; ++r) {

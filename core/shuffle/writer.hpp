@@ -1,4 +1,5 @@
-// A map task's output: records gathered by reduce partition, spilled when memory is short, committed at the end.
+// A map task's output: records gathered by reduce partition, spilled when memory is short,
+// committed at the end.
 #pragma once
 
 #include <memory>
@@ -13,9 +14,9 @@ namespace tinderbox::core {
 /// Unit: bytes. Source: spark.memory.fraction of spark.executor.memory over the executor's cores.
 int64_t shuffle_memory_budget(const TaskServices& services);
 
-/// Records of a partition are appended to its buffer; a full buffer is sealed into a piece. When the pieces of
-/// all partitions exceed the budget, they go to a temporary file as one run, ascending by partition.
-/// Thread: one task's.
+/// Records of a partition are appended to its buffer; a full buffer is sealed into a piece. When
+/// the pieces of all partitions exceed the budget, they go to a temporary file as one run,
+/// ascending by partition. Thread: one task's.
 class ShuffleWriter {
  public:
   ShuffleWriter(TaskContext& context, ShuffleId shuffle, int32_t num_reduces, int64_t budget);

@@ -36,30 +36,70 @@ struct TaskInfo {
   Time launched{}, finished{};
 };
 
-struct ApplicationStarted { std::string name; AppId app; std::string user; Time time{}; };
-struct ApplicationEnded { Time time{}; };
-struct ExecutorJoined { ExecutorId executor; std::string host; int32_t cores = 0; Time time{}; };
-struct ExecutorRemoved { ExecutorId executor; std::string reason; Time time{}; };
+struct ApplicationStarted {
+  std::string name;
+  AppId app;
+  std::string user;
+  Time time{};
+};
+struct ApplicationEnded {
+  Time time{};
+};
+struct ExecutorJoined {
+  ExecutorId executor;
+  std::string host;
+  int32_t cores = 0;
+  Time time{};
+};
+struct ExecutorRemoved {
+  ExecutorId executor;
+  std::string reason;
+  Time time{};
+};
 struct JobStarted {
   JobId job;
   Time time{};
   std::vector<StageInfo> stages;
   std::map<std::string, std::string> properties;
 };
-struct JobEnded { JobId job; Time time{}; bool succeeded = false; std::string error; };
-struct StageSubmitted { StageInfo stage; };
-struct StageCompleted { StageInfo stage; };
-struct TaskStarted { TaskInfo task; };
-struct TaskGettingResult { TaskInfo task; };
+struct JobEnded {
+  JobId job;
+  Time time{};
+  bool succeeded = false;
+  std::string error;
+};
+struct StageSubmitted {
+  StageInfo stage;
+};
+struct StageCompleted {
+  StageInfo stage;
+};
+struct TaskStarted {
+  TaskInfo task;
+};
+struct TaskGettingResult {
+  TaskInfo task;
+};
 struct TaskEnded {
   TaskInfo task;
   TaskEndReason reason;
   std::optional<TaskMetrics> metrics;
 };
-struct BlockManagerAdded { BlockManagerId id; Time time{}; };
-struct BlockManagerRemoved { BlockManagerId id; Time time{}; };
-struct BlockUpdated { ExecutorId executor; BlockUpdate block; };
-struct RddUnpersisted { RddId rdd; };
+struct BlockManagerAdded {
+  BlockManagerId id;
+  Time time{};
+};
+struct BlockManagerRemoved {
+  BlockManagerId id;
+  Time time{};
+};
+struct BlockUpdated {
+  ExecutorId executor;
+  BlockUpdate block;
+};
+struct RddUnpersisted {
+  RddId rdd;
+};
 
 using ListenerEvent =
     std::variant<ApplicationStarted, ApplicationEnded, ExecutorJoined, ExecutorRemoved, JobStarted,

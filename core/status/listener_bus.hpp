@@ -47,7 +47,8 @@ class ListenerBus {
   /// stop().
   ~ListenerBus();
 
-  /// It gets every event from the next batch on; all of them when it was added before start(). Thread: any.
+  /// It gets every event from the next batch on; all of them when it was added before start().
+  /// Thread: any.
   void add(std::shared_ptr<Listener> listener);
   /// Events posted before are delivered now.
   void start();

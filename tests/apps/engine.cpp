@@ -1,5 +1,5 @@
-// An application that runs every kind of step through a real cluster and checks each against plain loops.
-// Run by tests/engine_test.sh in local, local-cluster and standalone mode.
+// An application that runs every kind of step through a real cluster and checks each against plain
+// loops. Run by tests/engine_test.sh in local, local-cluster and standalone mode.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -29,9 +29,13 @@ std::vector<int64_t> numbers(int64_t n) {
 void narrow_steps(Context& c) {
   auto odd = c.parallelize(numbers(1000), 7).filter([](int64_t x) { return x % 2 == 1; });
   auto text = odd.map([](int64_t x) { return "n" + std::to_string(x); }).collect();
-  require(text.size() == 500 && text.front() == "n1" && text.back() == "n999", "filter, map, collect");
+  require(text.size() == 500 && text.front() == "n1" && text.back() == "n999",
+          "filter, map, collect");
   require(odd.take(3) == std::vector<int64_t>{1, 3, 5}, "take");
-  require(c.range(0, 10, 1, 3).zip(c.range(10, 20, 1, 3)).map([](const Pair& p) { return p.first * p.second; }).collect()[2] == 24,
+  require(c.range(0, 10, 1, 3)
+                  .zip(c.range(10, 20, 1, 3))
+                  .map([](const Pair& p) { return p.first * p.second; })
+                  .collect()[2] == 24,
           "zip");
   int64_t fold = odd.fold(0, [](int64_t a, int64_t b) { return a + b; });
   require(fold == 250000, "fold");
@@ -42,9 +46,14 @@ void shuffles(Context& c) {
   auto pairs = c.range(0, 20000, 1, 9).map([](int64_t x) { return Pair(x % 100, x); });
   auto sums = pairs.reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 5).collect_as_map();
   require(sums.size() == 100 && sums.at(7) == 7 * 200 + 100 * (199 * 200 / 2), "reduce_by_key");
-  auto groups = pairs.group_by_key(4).map([](const auto& g) { return Pair(g.first, int64_t(g.second.size())); }).collect_as_map();
+  auto groups = pairs.group_by_key(4)
+                    .map([](const auto& g) { return Pair(g.first, int64_t(g.second.size())); })
+                    .collect_as_map();
   require(groups.size() == 100 && groups.at(99) == 200, "group_by_key");
-  auto sorted = c.range(0, 5000, 1, 6).map([](int64_t x) { return Pair((x * 7919) % 5000, x); }).sort_by_key(true, 4).collect();
+  auto sorted = c.range(0, 5000, 1, 6)
+                    .map([](int64_t x) { return Pair((x * 7919) % 5000, x); })
+                    .sort_by_key(true, 4)
+                    .collect();
   require(sorted.size() == 5000 && std::is_sorted(sorted.begin(), sorted.end()), "sort_by_key");
   auto left = c.range(0, 100, 1, 3).map([](int64_t x) { return Pair(x, x); });
   auto right = c.range(50, 150, 1, 4).map([](int64_t x) { return Pair(x, -x); });
@@ -56,11 +65,16 @@ void shuffles(Context& c) {
 
 /// Map outputs of megabytes go to files; results of megabytes come as blocks.
 void large_data(Context& c) {
-  auto big = c.range(0, 64, 1, 4).map([](int64_t x) { return std::pair<int64_t, std::string>(x, std::string(100'000, char('a' + x % 26))); });
-  auto parts = big.partition_by(4).map([](const auto& p) { return int64_t(p.second.size()); }).collect();
-  require(std::accumulate(parts.begin(), parts.end(), int64_t{0}) == 6'400'000, "shuffle of large values");
+  auto big = c.range(0, 64, 1, 4).map([](int64_t x) {
+    return std::pair<int64_t, std::string>(x, std::string(100'000, char('a' + x % 26)));
+  });
+  auto parts =
+      big.partition_by(4).map([](const auto& p) { return int64_t(p.second.size()); }).collect();
+  require(std::accumulate(parts.begin(), parts.end(), int64_t{0}) == 6'400'000,
+          "shuffle of large values");
   auto back = big.collect();
-  require(back.size() == 64 && back[63].second == std::string(100'000, char('a' + 63 % 26)), "results over the direct limit");
+  require(back.size() == 64 && back[63].second == std::string(100'000, char('a' + 63 % 26)),
+          "results over the direct limit");
 }
 
 void stored(Context& c) {
@@ -82,19 +96,26 @@ void shared(Context& c) {
   std::map<int64_t, std::string> names;
   for (int64_t i = 0; i < 1000; ++i) names[i] = std::string(10'000, char('a' + i % 26));
   auto table = c.broadcast(names);
-  auto sizes = c.range(0, 1000, 1, 8).map(capture(table, [](const auto& t, int64_t x) { return int64_t(t.value().at(x).size()); }));
+  auto sizes = c.range(0, 1000, 1, 8).map(capture(table, [](const auto& t, int64_t x) {
+    return int64_t(t.value().at(x).size());
+  }));
   require(sizes.sum() == 10'000'000, "broadcast of several pieces");
   auto sum = c.long_accumulator("sum");
-  c.range(1, 11, 1, 3).foreach(capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
+  c.range(1, 11, 1, 3).foreach (capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
   require(sum.value() == 55, "accumulator");
   table.unpersist();
   require(sizes.count() == 1000, "broadcast after unpersist");
 }
 
 void files(Context& c, const std::string& directory) {
-  c.range(0, 1000, 1, 5).map([](int64_t x) { return std::to_string(x); }).save_as_text_file(directory + "/numbers");
-  require(c.text_file(directory + "/numbers", 7).count() == 1000, "save_as_text_file, text_file of a directory");
-  require(c.text_file(directory + "/numbers/part-*").map([](std::string_view l) { return int64_t(l.size()); }).sum() == 2890,
+  c.range(0, 1000, 1, 5)
+      .map([](int64_t x) { return std::to_string(x); })
+      .save_as_text_file(directory + "/numbers");
+  require(c.text_file(directory + "/numbers", 7).count() == 1000,
+          "save_as_text_file, text_file of a directory");
+  require(c.text_file(directory + "/numbers/part-*")
+                  .map([](std::string_view l) { return int64_t(l.size()); })
+                  .sum() == 2890,
           "text_file of a glob");
   c.set_checkpoint_dir(directory + "/checkpoints");
   auto rdd = c.range(0, 100, 1, 3).map([](int64_t x) { return x + 1; });
@@ -102,15 +123,27 @@ void files(Context& c, const std::string& directory) {
   require(rdd.count() == 100 && rdd.is_checkpointed() && rdd.sum() == 5050, "checkpoint");
 }
 
-/// --files and --archives are in the working directory of every executor.
-void shipped(Context& c) {
-  auto lines = c.range(0, 8, 1, 8).map([](int64_t) {
-    std::string a, b;
-    std::ifstream("shipped.txt") >> a;
-    std::ifstream("unpacked/inner.txt") >> b;
-    return a + "," + b;
-  }).collect();
-  require(std::set<std::string>(lines.begin(), lines.end()) == std::set<std::string>{"hello,inner"}, "--files, --archives");
+/// First line of a shipped file, as each task finds it.
+std::set<std::string> lines_in_tasks(Context& c, const std::string& name) {
+  auto lines = c.range(0, 8, 1, 8)
+                   .map(capture(name,
+                                [](const std::string& n, int64_t) {
+                                  std::string line;
+                                  std::getline(std::ifstream(shipped_file(n)), line);
+                                  return line;
+                                }))
+                   .collect();
+  return {lines.begin(), lines.end()};
+}
+
+/// Files given by --files and --archives, and such as the application adds while it runs.
+void shipped(Context& c, const std::string& directory) {
+  using Lines = std::set<std::string>;
+  require(lines_in_tasks(c, "shipped.txt") == Lines{"hello"}, "--files");
+  require(lines_in_tasks(c, "unpacked/inner.txt") == Lines{"inner"}, "--archives");
+  std::ofstream(directory + "/late.txt") << "late\n";
+  c.add_file(directory + "/late.txt");
+  require(lines_in_tasks(c, "late.txt") == Lines{"late"}, "add_file");
 }
 
 int run(Context& c, std::span<const std::string> args) {
@@ -120,7 +153,7 @@ int run(Context& c, std::span<const std::string> args) {
   stored(c);
   shared(c);
   files(c, args[0]);
-  if (args.size() > 1 && args[1] == "shipped") shipped(c);
+  if (args.size() > 1 && args[1] == "shipped") shipped(c, args[0]);
   std::printf("all steps: right results\n");
   return 0;
 }

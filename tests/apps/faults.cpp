@@ -1,5 +1,6 @@
-// An application that breaks its own cluster in the middle of a job and checks, from the scheduler's events, that
-// the fault hit this job and that the scheduler did what it should. Run by tests/faults_test.sh.
+// An application that breaks its own cluster in the middle of a job and checks, from the
+// scheduler's events, that the fault hit this job and that the scheduler did what it should. Run by
+// tests/faults_test.sh.
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
@@ -73,8 +74,10 @@ class Recorder : public core::Listener {
     for (const ListenerEvent& e : events) {
       std::lock_guard lock(mutex_);
       all_.push_back(e);
-      if (auto* s = std::get_if<core::TaskStarted>(&e)) running_[s->task.executor.value].insert(s->task.id);
-      if (auto* t = std::get_if<core::TaskEnded>(&e)) running_[t->task.executor.value].erase(t->task.id);
+      if (auto* s = std::get_if<core::TaskStarted>(&e))
+        running_[s->task.executor.value].insert(s->task.id);
+      if (auto* t = std::get_if<core::TaskEnded>(&e))
+        running_[t->task.executor.value].erase(t->task.id);
       if (watch) watch(e);
     }
   }
@@ -104,7 +107,9 @@ struct Fault {
   std::string victim;  // executor id
   size_t was_running = 0;
 
-  Fault(Context& c, std::string id) : context(c), app(std::move(id)) { context.add_listener(recorder); }
+  Fault(Context& c, std::string id) : context(c), app(std::move(id)) {
+    context.add_listener(recorder);
+  }
 
   void kill_executor(const std::string& executor, bool its_worker) {
     int pid = pid_of_executor(app, executor);
@@ -116,7 +121,8 @@ struct Fault {
   void check_lost_tasks_ran_again() {
     std::set<std::pair<int32_t, int32_t>> lost;
     recorder->count<core::TaskEnded>([&](const core::TaskEnded& e) {
-      bool is_lost = e.reason.kind == TaskEndKind::ExecutorLostFailure && e.task.executor.value == victim;
+      bool is_lost =
+          e.reason.kind == TaskEndKind::ExecutorLostFailure && e.task.executor.value == victim;
       if (is_lost) lost.insert({e.task.stage.value, e.task.index});
       return is_lost;
     });
@@ -155,7 +161,8 @@ void lose_map_outputs(Fault& f) {
     if (auto* t = std::get_if<core::TaskEnded>(&e); t && t->task.stage.value == 0)
       holders.insert(t->task.executor.value);
     auto* stage = std::get_if<core::StageCompleted>(&e);
-    if (stage && stage->stage.stage.value == 0 && f.victim.empty()) f.kill_executor(*holders.begin(), false);
+    if (stage && stage->stage.stage.value == 0 && f.victim.empty())
+      f.kill_executor(*holders.begin(), false);
   };
   auto sums = f.context.range(0, 4000, 1, 8)
                   .map([](int64_t x) { return std::pair<int64_t, int64_t>(x % 40, x); })
@@ -173,13 +180,14 @@ void lose_map_outputs(Fault& f) {
 void exit_in_task(Fault& f) {
   std::string message;
   try {
-    f.context.range(0, 2, 1, 2).foreach([](int64_t x) {
+    f.context.range(0, 2, 1, 2).foreach ([](int64_t x) {
       if (x == 1) _exit(42);
     });
   } catch (const JobFailed& e) {
     message = e.what();
   }
-  require(message.find("failed 4 times") != std::string::npos, "not 'failed 4 times' but: " + message);
+  require(message.find("failed 4 times") != std::string::npos,
+          "not 'failed 4 times' but: " + message);
   require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
 }
 
@@ -187,38 +195,49 @@ void exit_in_task(Fault& f) {
 void throw_in_task(Fault& f) {
   std::string message;
   try {
-    f.context.range(0, 4, 1, 4).foreach([](int64_t x) {
+    f.context.range(0, 4, 1, 4).foreach ([](int64_t x) {
       if (x == 2) throw std::runtime_error("record 2 is bad");
     });
   } catch (const JobFailed& e) {
     message = e.what();
   }
-  require(message.find("failed 4 times") != std::string::npos, "not 'failed 4 times' but: " + message);
-  require(message.find("record 2 is bad") != std::string::npos, "without the user's message: " + message);
+  require(message.find("failed 4 times") != std::string::npos,
+          "not 'failed 4 times' but: " + message);
+  require(message.find("record 2 is bad") != std::string::npos,
+          "without the user's message: " + message);
   require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
 }
 
 /// Tasks of 100 ms for `seconds`, so that a script can break things meanwhile.
 void long_job(Fault& f, int seconds) {
   int32_t tasks = seconds * 20;
-  int64_t count = f.context.range(0, tasks, 1, tasks).map([](int64_t x) { return pause_ms(100), x; }).count();
+  int64_t count =
+      f.context.range(0, tasks, 1, tasks).map([](int64_t x) { return pause_ms(100), x; }).count();
   require(count == tasks, "wrong result " + std::to_string(count));
 }
 
 int run(Context& context, std::span<const std::string> args) {
   if (args.empty()) fail("which fault?");
   Fault f(context, context.application_id());
-  if (args[0] == "executor") lose_while_running(f, false);
-  else if (args[0] == "worker") lose_while_running(f, true);
-  else if (args[0] == "map-output") lose_map_outputs(f);
-  else if (args[0] == "exit") exit_in_task(f);
-  else if (args[0] == "throw") throw_in_task(f);
-  else if (args[0] == "long") long_job(f, std::stoi(args[1]));
-  else fail("unknown fault " + args[0]);
+  if (args[0] == "executor")
+    lose_while_running(f, false);
+  else if (args[0] == "worker")
+    lose_while_running(f, true);
+  else if (args[0] == "map-output")
+    lose_map_outputs(f);
+  else if (args[0] == "exit")
+    exit_in_task(f);
+  else if (args[0] == "throw")
+    throw_in_task(f);
+  else if (args[0] == "long")
+    long_job(f, std::stoi(args[1]));
+  else
+    fail("unknown fault " + args[0]);
   std::printf("%s: right result\n", args[0].c_str());
   return 0;
 }
 
-TINDERBOX_APPLICATION(faults, "break the cluster: executor | worker | map-output | exit | throw | long SECONDS", run);
+TINDERBOX_APPLICATION(
+    faults, "break the cluster: executor | worker | map-output | exit | throw | long SECONDS", run);
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   flood    questions by the hundred thousand whose answers are never read
 //   lies     right messages that only authentication could refuse: APPLICATION, WORKER and MASTER_URL follow the ports
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -78,15 +79,16 @@ Bytes ready(const Bytes& socket_type, const Bytes& identity) {
 
 class Connection {
  public:
-  explicit Connection(const Port& port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+  explicit Connection(const Port& port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(static_cast<uint16_t>(port.number));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int one = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS)
+    if (connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
       throw std::runtime_error("cannot connect to " + port.kind + " port " + std::to_string(port.number));
+    fcntl(fd_, F_SETFL, O_NONBLOCK);
   }
   ~Connection() { close(fd_); }
   Connection(const Connection&) = delete;
