@@ -131,6 +131,11 @@ one: $(B)/deps.mk
 test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
 
+##: hostile bytes for every port of a real cluster; not part of `test` (docs/limits.md says why)
+.PHONY: hostile
+hostile: $(B)/tinderbox $(TEST_APPS)
+	@TINDERBOX=$(abspath $(B)/tinderbox) tests/hostile.sh
+
 ##: the unit tests under the address and undefined-behaviour sanitizers
 .PHONY: asan
 asan:

@@ -7,6 +7,7 @@
 
 #include "conf/error.hpp"
 #include "core/exit_codes.hpp"
+#include "net/environment.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
 #include "net/signals.hpp"
@@ -90,6 +91,7 @@ int dispatch(std::span<const Role> roles, Args argv) {
   net::split_off_init();
   net::configure_names();
   net::configure_signals();
+  net::raise_descriptor_limit();
   Choice choice = choose(roles, argv);
   if (choice.role) return run(*choice.role, choice.args);
   if (argv.size() >= 2 &&

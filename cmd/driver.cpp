@@ -52,6 +52,11 @@ int run_main(const Application& app, core::DriverRuntime& runtime,
 } catch (const conf::Error& e) {
   net::write_error("Error: " + std::string(e.what()) + "\n");
   return e.exit_code();
+} catch (const JobFailed& e) {
+  // What follows the first line is for whoever catches it: the failed task's own words again.
+  std::string text = e.what();
+  net::write_error("Error: " + text.substr(0, text.find('\n')) + "\n");
+  return core::kExitFailure;
 } catch (const std::exception& e) {
   net::write_error("Error: " + std::string(e.what()) + "\n");
   return core::kExitFailure;

@@ -71,7 +71,8 @@ std::optional<int> parse(CLI::App& app, Args args) {
     net::write_error(app.help());
     return core::kExitOk;
   } catch (const CLI::ParseError& e) {
-    net::write_error("Error: " + std::string(e.what()) + "; tinderbox " + app.get_name() + " --help tells more\n");
+    net::write_error("Error: " + std::string(e.what()) + "; tinderbox " + app.get_name() +
+                     " --help tells more\n");
     return core::kExitFailure;
   }
 }

@@ -209,7 +209,7 @@ class Submission {
   void require_positive(const KeySpec& key, std::string_view what) const {
     const std::optional<std::string> text = typed(key);
     if (text && parse_int(*text).value_or(0) <= 0)
-      throw Error(std::string(what) + " must be a positive number");
+      throw Error(std::string(what) + " must be a positive number, not " + *text);
   }
 
   void require_positive_memory(const KeySpec& key, std::string_view what) const {
@@ -221,7 +221,9 @@ class Submission {
     } catch (const Error&) {
       bytes = 0;  // the one message below says it for both
     }
-    if (bytes <= 0) throw Error(std::string(what) + " must be a positive number");
+    if (bytes <= 0)
+      throw Error(std::string(what) +
+                  " must be a positive number with a unit such as m or g, not " + *text);
   }
 
   void check_submit() const {

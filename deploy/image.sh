@@ -32,7 +32,7 @@ mirror() {
   } | head -n 1
 }
 
-base=$cache/base-$suite-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null | sha256sum | cut -c1-12).tar
+base=$cache/base-$suite-$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null || true; } | sha256sum | cut -c1-12).tar
 if [ ! -f "$base" ]; then
   from=$(mirror)
   [ -n "$from" ] || die "this machine's package sources do not offer $suite, the base of the image"

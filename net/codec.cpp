@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kInlinePayload = 512;
 constexpr size_t kMaxTokens = 4u << 20;
+constexpr size_t kKeptTokens = 64u << 10;
 constexpr int kMaxDepth = 32;
 /// Memory for the items of lists and maps in one message: so much, and so many times the body's
 /// size. An item may take one byte on the wire and hundreds here.
@@ -308,11 +309,25 @@ class Reader {
   size_t memory_;
 };
 
-/// The tokens of `body`, in a buffer that the thread reuses. Null: not one whole, bounded value.
-const std::vector<Token>* parse(std::string_view body) {
+/// The tokens of the message in hand: a buffer that the thread reuses.
+Tokens& token_buffer() {
   static thread_local Tokens tokens;
-  if (tokens.all.capacity() > (64u << 10)) std::vector<Token>().swap(tokens.all);
+  return tokens;
+}
+
+/// A message of many items leaves nothing behind.
+void release_large_buffer() {
+  std::vector<Token>& all = token_buffer().all;
+  if (all.capacity() > kKeptTokens) std::vector<Token>().swap(all);
+}
+
+/// The tokens of `body`, valid until the next call. Null: not one whole, bounded value.
+const std::vector<Token>* parse(std::string_view body) {
+  Tokens& tokens = token_buffer();
   tokens.all.clear();
+  // All at once: only what is used gets memory, and glibc gives a block of this size back when it
+  // is freed, while it would keep the steps of a growing one.
+  if (body.size() > kKeptTokens) tokens.all.reserve(kMaxTokens);
   tokens.depth = 0;
   tokens.budget = body.size();
   size_t offset = 0;
@@ -331,7 +346,7 @@ bool emplace_and_get(size_t tag, Variant& out, Reader& in) {
 }
 
 template <class Variant>
-Result<Variant> decode_body(size_t tag, const Payload& body, const std::vector<Payload>& frames) {
+Result<Variant> decode_tokens(size_t tag, const Payload& body, const std::vector<Payload>& frames) {
   if (tag >= std::variant_size_v<Variant>)
     return Error{"unknown message tag " + std::to_string(tag)};
   const std::vector<Token>* tokens = parse(body.view());
@@ -341,6 +356,13 @@ Result<Variant> decode_body(size_t tag, const Payload& body, const std::vector<P
   if (!emplace_and_get(tag, out, in) || !in.at_end())
     return Error{"message " + std::to_string(tag) + ": fields of the wrong shape"};
   return out;
+}
+
+template <class Variant>
+Result<Variant> decode_body(size_t tag, const Payload& body, const std::vector<Payload>& frames) {
+  Result<Variant> message = decode_tokens<Variant>(tag, body, frames);
+  release_large_buffer();
+  return message;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,6 +105,13 @@ int utc_offset_seconds() {
   time_t now = ::time(nullptr);
   struct tm local;
   return ::localtime_r(&now, &local) ? static_cast<int>(local.tm_gmtoff) : 0;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void exit_now(int code) { ::_exit(code); }

@@ -25,6 +25,8 @@ int64_t process_id();
 std::string user_name();
 /// Seconds that local time is ahead of UTC, now.
 int utc_offset_seconds();
+/// As many descriptors as the system lets this process have: a ROUTER without any left spins.
+void raise_descriptor_limit();
 /// Ends the process at once; nothing is cleaned up.
 [[noreturn]] void exit_now(int code);
 

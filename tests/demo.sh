@@ -20,11 +20,14 @@ echo "master   $master_url"
 echo "status   $master_ui  (JSON: $master_ui/json/)"
 
 say "Client mode: the driver runs here"
-"$TINDERBOX" submit --master "$master_url" --class wordcount "$TINDERBOX" "$dir/bible.txt" "$dir/counts-client" 2> >(tee "$dir/client.log" >&2)
+"$TINDERBOX" submit --master "$master_url" --class wordcount "$TINDERBOX" "$dir/bible.txt" "$dir/counts-client"
 
 say "Cluster mode: the master places the driver on a worker"
 "$TINDERBOX" submit --master "$master_url" --deploy-mode cluster --conf spark.standalone.submit.waitAppCompletion=true \
   --class wordcount "$TINDERBOX" "$dir/bible.txt" "$dir/counts-cluster"
+
+say "A longer job: on a terminal its progress is shown"
+"$TINDERBOX" run-example --master "$master_url" pi 20000
 
 say "The same counts by coreutils"
 export LC_ALL=C

@@ -229,11 +229,14 @@ TEST_CASE("M19 an executor that fails every time: ten failures, then the applica
     REQUIRE(++launches <= 10);
     int32_t id = to_worker<LaunchExecutor>(out).at(0).message.executor;
     CHECK(id == launches - 1);
-    out = r.from(1, change(app, id, ExecutorState::Failed));
+    ExecutorStateChanged failed = change(app, id, ExecutorState::Failed);
+    failed.message = "no such file";
+    out = r.from(1, failed);
   }
   CHECK(launches == 10);
   CHECK(to_app<ApplicationRemoved>(out) ==
-        std::vector<Sent<ApplicationRemoved>>{{100, {"FAILED"}}});
+        std::vector<Sent<ApplicationRemoved>>{
+            {100, {"FAILED: the last executor said: no such file"}}});
   CHECK(logged(out, "Application count with ID " + app.value + " failed 10 times; removing it"));
   CHECK(r.status().completed_apps.at(0).state == AppState::Failed);
 }

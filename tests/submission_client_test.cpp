@@ -80,7 +80,7 @@ TEST_CASE("submit: ways to fail, each exit 1") {
     f.on(Connected{0, 1});
     f.on(PeerLost{1});
     CHECK_FALSE(f.exit);
-    CHECK(f.printed.back() == "Unable to connect to server spark://a:1.");
+    CHECK(f.printed.back() == "Warning: Unable to connect to server spark://a:1.");
     f.on(Connected{1, 0});
   }
   SECTION("no master answers") {

@@ -137,7 +137,7 @@ TEST_CASE("a repeated option counts once, the last one; --conf adds up by key") 
 TEST_CASE("U5 no executors are asked for only with dynamic allocation") {
   const std::string line = "--master k8s://h --num-executors 0 --conf ";
   CHECK_THROWS_WITH(parse(words(line + "spark.dynamicAllocation.enabled=false app")),
-                    "Number of executors must be a positive number");
+                    "Number of executors must be a positive number, not 0");
   CHECK_THROWS_WITH(parse(words(line + "spark.dynamicAllocation.enabled=true app")),
                     Contains("no Kubernetes backend"));
   CHECK_NOTHROW(parse(words("--num-executors 0 --conf spark.dynamicAllocation.enabled=true app")));
@@ -328,23 +328,29 @@ TEST_CASE("validation, wherever the value comes from") {
     std::string line, want;
   };
   const Case refused[] = {
-      {"--driver-memory abc", "Driver memory must be a positive number"},
-      {"--driver-memory 0", "Driver memory must be a positive number"},
-      {"--executor-memory 1x", "Executor memory must be a positive number"},
-      {"--executor-memory 1.5g", "Executor memory must be a positive number"},
-      {"--conf spark.executor.memory=0", "Executor memory must be a positive number"},
-      {"--driver-cores 0", "Driver cores must be a positive number"},
-      {"--executor-cores a", "Executor cores must be a positive number"},
-      {"--executor-cores -1", "Executor cores must be a positive number"},
-      {"--conf spark.cores.max=0", "Total executor cores must be a positive number"},
-      {"--num-executors 0", "Number of executors must be a positive number"},
+      {"--driver-memory abc",
+       "Driver memory must be a positive number with a unit such as m or g, not abc"},
+      {"--driver-memory 0",
+       "Driver memory must be a positive number with a unit such as m or g, not 0"},
+      {"--executor-memory 1x",
+       "Executor memory must be a positive number with a unit such as m or g, not 1x"},
+      {"--executor-memory 1.5g",
+       "Executor memory must be a positive number with a unit such as m or g, not 1.5g"},
+      {"--conf spark.executor.memory=0",
+       "Executor memory must be a positive number with a unit such as m or g, not 0"},
+      {"--driver-cores 0", "Driver cores must be a positive number, not 0"},
+      {"--executor-cores a", "Executor cores must be a positive number, not a"},
+      {"--executor-cores -1", "Executor cores must be a positive number, not -1"},
+      {"--conf spark.cores.max=0", "Total executor cores must be a positive number, not 0"},
+      {"--num-executors 0", "Number of executors must be a positive number, not 0"},
       {"--proxy-user u --principal p", "Only one of --proxy-user or --principal can be provided."},
       {"--remote sc://x", "Remote cannot be specified with master and/or deploy mode."},
       {"--conf spark.task.maxFailures=many", "spark.task.maxFailures should be int, but was many"},
       {"--conf spark.dynamicAllocation.enabled=1",
        "spark.dynamicAllocation.enabled should be boolean, but was 1"},
       // The first failure in Spark's order is the one that is told.
-      {"--driver-cores 0 --executor-memory x", "Executor memory must be a positive number"},
+      {"--driver-cores 0 --executor-memory x",
+       "Executor memory must be a positive number with a unit such as m or g, not x"},
   };
   for (const Case& c : refused) {
     INFO(c.line);

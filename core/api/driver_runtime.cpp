@@ -84,6 +84,8 @@ class RealDriverRuntime final : public DriverRuntime {
       if (ended && !thrown && !taken.error.empty()) throw JobFailed(taken.error);
     }
     if (thrown) std::rethrow_exception(thrown);
+    // The listeners learn of the end later than the application, which may print now.
+    net::show_status_line({});
   }
   int32_t default_parallelism() const override {
     if (auto n = conf_.get(conf::kDefaultParallelism)) return *n;

@@ -109,9 +109,9 @@ class Master {
   MasterApp* find_app(const AppId& id);
   MasterApp* returning_app(const RegisterApplication& m);
   AppId new_app_id(const Turn& t, const ApplicationDescription& d);
-  void remove_app(const Turn& t, MasterApp& a, AppState state);
+  void remove_app(const Turn& t, MasterApp& a, AppState state, const std::string& why = {});
   void kill_executor(const Turn& t, const MasterExecutor& e);
-  void executor_ended(const Turn& t, MasterApp& a, int32_t executor, bool normal);
+  void executor_ended(const Turn& t, MasterApp& a, const ExecutorStateChanged& how);
   void slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended);
 
   // master_drivers.cpp

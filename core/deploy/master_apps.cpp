@@ -99,7 +99,7 @@ void Master::handle(const Turn& t, PeerId, const UnregisterApplication& m) {
   if (MasterApp* a = find_app(m.app)) remove_app(t, *a, AppState::Finished);
 }
 
-void Master::remove_app(const Turn& t, MasterApp& gone, AppState state) {
+void Master::remove_app(const Turn& t, MasterApp& gone, AppState state, const std::string& why) {
   MasterApp a = std::move(gone);
   apps_.erase(a.id);
   erase_value(app_order_, a.id);
@@ -111,7 +111,8 @@ void Master::remove_app(const Turn& t, MasterApp& gone, AppState state) {
   a.cores_granted = 0;
   a.state = state;
   a.ended = t.now;
-  if (state != AppState::Finished) send(t, a, ApplicationRemoved{std::string(name_of(state))});
+  if (state != AppState::Finished)
+    send(t, a, ApplicationRemoved{std::string(name_of(state)) + why});
   persist(t, ForgottenApplication{a.id});
   AppId id = a.id;
   a.peer = 0;
@@ -196,7 +197,7 @@ void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
     if (auto e = w->executors.find({m.app, m.executor}); e != w->executors.end())
       e->second.state = m.state;
   send(t, *a, ExecutorUpdated{m.executor, m.state, m.message, m.exit_status, ""});
-  if (is_finished(m.state)) executor_ended(t, *a, m.executor, m.exit_status == 0);
+  if (is_finished(m.state)) executor_ended(t, *a, m);
 }
 
 /// Executors that start and end at once would otherwise be replaced without end as fast as a
@@ -214,21 +215,23 @@ void Master::slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended)
   t.out.push_back(After<MasterTimer>{pause, {MasterTimer::Kind::Schedule, 0}});
 }
 
-void Master::executor_ended(const Turn& t, MasterApp& a, int32_t executor, bool normal) {
+void Master::executor_ended(const Turn& t, MasterApp& a, const ExecutorStateChanged& how) {
+  const int32_t executor = how.executor;
   log(t, Level::Info, "Removing executor " + a.id.value + "/" + std::to_string(executor));
   if (MasterWorker* w = live_worker(a.executors.at(executor).worker))
     w->remove_executor({a.id, executor});
   slow_down(t, a, a.executors.at(executor));
   a.remove_executor(executor);
   auto runs = [](const auto& e) { return e.second.description.state == ExecutorState::Running; };
-  bool tired = !normal && ++a.failures >= options_.max_executor_retries &&
+  bool tired = how.exit_status != 0 && ++a.failures >= options_.max_executor_retries &&
                options_.max_executor_retries >= 0 &&
                std::none_of(a.executors.begin(), a.executors.end(), runs);
   if (tired) {
     log(t, Level::Error,
         "Application " + a.description.name + " with ID " + a.id.value + " failed " +
             std::to_string(a.failures) + " times; removing it");
-    return remove_app(t, a, AppState::Failed);
+    return remove_app(t, a, AppState::Failed,
+                      how.message.empty() ? "" : ": the last executor said: " + how.message);
   }
   schedule(t);
 }

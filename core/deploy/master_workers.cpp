@@ -5,6 +5,9 @@
 
 namespace tinderbox::core {
 namespace {
+/// Of one worker. Cores are handed out one by one, so a boast would hold up everybody.
+constexpr int32_t kMostCores = 1 << 14;
+
 std::string address_of(const std::string& host, int32_t port) {
   return host + ":" + std::to_string(port);
 }
@@ -27,10 +30,12 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
     send(t, *known, RegisteredWorker{m.master_address_used, options_.web_ui_url, true});
     return;
   }
-  if (m.id.value.empty() || m.cores < 0 || m.memory_mib < 0) {
+  if (m.id.value.empty() || m.cores < 0 || m.cores > kMostCores || m.memory_mib < 0) {
     t.out.push_back(Send<ToWorker>{
         from, RegisterWorkerFailed{"worker '" + m.id.value + "' offers " + std::to_string(m.cores) +
-                                   " cores and " + std::to_string(m.memory_mib) + " MiB"}});
+                                   " cores and " + std::to_string(m.memory_mib) +
+                                   " MiB; it needs an id, 0 to " + std::to_string(kMostCores) +
+                                   " cores and no negative memory"}});
     return;
   }
   if (!make_room_at(t, from, m)) return;

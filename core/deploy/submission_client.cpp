@@ -54,9 +54,11 @@ void SubmissionClient::on(const PeerLost& e, Effects& out) {
 }
 
 void SubmissionClient::master_gone(const std::string& address, Effects& out) {
-  out.push_back(Print{"Unable to connect to server spark://" + address + "."});
+  std::string failure = "Unable to connect to server spark://" + address + ".";
   if (--waiting_ == 0)
-    end(kExitFailure, "Unable to connect to server: no master answers at what --master names", out);
+    return end(kExitFailure,
+               failure + " No master answers; check --master and that a master runs there", out);
+  out.push_back(Print{"Warning: " + failure});
 }
 
 /// A master that is not the leader says so; only when all say so it is an error.

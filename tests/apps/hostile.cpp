@@ -1,9 +1,11 @@
-// A hostile client: speaks ZMTP by hand, so that it can send what no library would, and sends it to the ports it is
-// told: MODE SEED ROUNDS KIND:PORT…, kinds master, worker, driver, blocks, page. Ends with 1 when a peer that broke
-// the rules was not dropped, or a file was handed out that nobody offered. Modes:
+// A hostile client: speaks ZMTP by hand, so that it can send what no library would, and sends it to
+// the ports it is told: MODE SEED ROUNDS KIND:PORT…, kinds master, worker, driver, blocks, page.
+// Ends with 1 when a peer that broke the rules was not dropped, or a file was handed out that
+// nobody offered. Modes:
 //   garbage  what is never right, and right messages about things that do not exist
 //   flood    questions by the hundred thousand whose answers are never read
-//   lies     right messages that only authentication could refuse: APPLICATION, WORKER and MASTER_URL follow the ports
+//   lies     right messages that only authentication could refuse: APPLICATION, WORKER and
+//   MASTER_URL follow the ports
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -57,7 +59,8 @@ Bytes big_endian(uint64_t v, int bytes) {
 /// ZMTP 3: flags (1 more, 2 long, 4 command), size, bytes. `claimed`: the size that is told.
 Bytes zmtp_frame(const Bytes& body, int flags, uint64_t claimed) {
   const bool is_long = claimed > 255;
-  return Bytes(1, static_cast<char>(flags | (is_long ? 2 : 0))) + big_endian(claimed, is_long ? 8 : 1) + body;
+  return Bytes(1, static_cast<char>(flags | (is_long ? 2 : 0))) +
+         big_endian(claimed, is_long ? 8 : 1) + body;
 }
 Bytes zmtp_frame(const Bytes& body, int flags) { return zmtp_frame(body, flags, body.size()); }
 Bytes zmtp_message(const Frames& frames) {
@@ -74,7 +77,8 @@ Bytes ready(const Bytes& socket_type, const Bytes& identity) {
   const auto property = [](const Bytes& name, const Bytes& value) {
     return static_cast<char>(name.size()) + name + big_endian(value.size(), 4) + value;
   };
-  return zmtp_frame("\x05READY" + property("Socket-Type", socket_type) + property("Identity", identity), 4);
+  return zmtp_frame(
+      "\x05READY" + property("Socket-Type", socket_type) + property("Identity", identity), 4);
 }
 
 class Connection {
@@ -87,44 +91,55 @@ class Connection {
     const int one = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
-      throw std::runtime_error("cannot connect to " + port.kind + " port " + std::to_string(port.number));
+      throw std::runtime_error("cannot connect to " + port.kind + " port " +
+                               std::to_string(port.number));
     fcntl(fd_, F_SETFL, O_NONBLOCK);
   }
   ~Connection() { close(fd_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// As a well-behaved DEALER begins.
-  Connection& handshake() {
-    send(greeting() + ready("DEALER", ""));
+  /// As a well-behaved DEALER begins: what comes before the peer's READY would be a fault of its
+  /// own.
+  Connection& handshake(const Bytes& socket_type = "DEALER", const Bytes& identity = "") {
+    send(greeting() + ready(socket_type, identity));
+    if (!hears("READY") && !ended_) throw std::runtime_error("no READY from a port");
     return *this;
   }
-  /// False: the peer ended the connection, or takes nothing for a while. `reading`: what comes is taken meanwhile.
+  /// False: the peer ended the connection, or takes nothing for a while. `reading`: what comes is
+  /// taken meanwhile.
   bool send(const Bytes& bytes, bool reading = true) {
     for (size_t at = 0; at < bytes.size() && !ended_;) {
       const ssize_t n = ::send(fd_, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
-      if (n > 0) at += static_cast<size_t>(n);
-      else if (n < 0 && errno != EAGAIN) ended_ = true;
-      else if (!wait(POLLOUT | (reading ? POLLIN : 0), std::chrono::seconds(2))) return false;
+      if (n > 0)
+        at += static_cast<size_t>(n);
+      else if (n < 0 && errno != EAGAIN)
+        ended_ = true;
+      else if (!wait(POLLOUT | (reading ? POLLIN : 0), std::chrono::seconds(2)))
+        return false;
       if (reading) take();
     }
     return !ended_;
   }
   bool send(const Frames& frames) { return send(zmtp_message(frames)); }
   /// Whether the peer ends the connection in time.
-  bool ends() { return until([] { return false; }), ended_; }
+  bool ends(std::chrono::milliseconds patience = kPatience) {
+    until([] { return false; }, patience);
+    return ended_;
+  }
   /// Whether `text` comes in time.
   bool hears(const Bytes& text) {
-    until([&] { return heard_.find(text) != Bytes::npos; });
+    until([&] { return heard_.find(text) != Bytes::npos; }, kPatience);
     return heard_.find(text) != Bytes::npos;
   }
   const Bytes& heard() const { return heard_; }
 
  private:
   template <class F>
-  void until(F done) {
-    const auto limit = Clock::now() + kPatience;
-    for (take(); !ended_ && !done() && Clock::now() < limit; take()) wait(POLLIN, std::chrono::milliseconds(200));
+  void until(F done, std::chrono::milliseconds patience) {
+    const auto limit = Clock::now() + patience;
+    for (take(); !ended_ && !done() && Clock::now() < limit; take())
+      wait(POLLIN, std::chrono::milliseconds(200));
   }
   bool wait(int events, std::chrono::milliseconds most) {
     pollfd p{fd_, static_cast<short>(events), 0};
@@ -143,35 +158,65 @@ class Connection {
   Bytes heard_;
 };
 
-// ---- messages of every kind, filled at random ----------------------------------------------------
+// ---- messages of every kind, filled at random
+// ----------------------------------------------------
 
-template <class T> inline constexpr bool kIsOptional = false;
-template <class T> inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T> inline constexpr bool kIsVector = false;
-template <class T> inline constexpr bool kIsVector<std::vector<T>> = true;
-template <class T> inline constexpr bool kIsMap = false;
-template <class K, class V> inline constexpr bool kIsMap<std::map<K, V>> = true;
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsVector = false;
+template <class T>
+inline constexpr bool kIsVector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool kIsMap = false;
+template <class K, class V>
+inline constexpr bool kIsMap<std::map<K, V>> = true;
 
 Bytes odd_text() {
-  static const Bytes all[] = {"", "0", "1", "app-20200101000000-0000", "worker-20200101000000-127.0.0.1-1",
-                              "driver-20200101000000-0000", "../../etc/passwd", "/etc/passwd", "a/b", ".", "..",
-                              "127.0.0.1:1", "spark://127.0.0.1:1", "rdd_0_0", "shuffle_0_0_0", "shuffle_0_0_0_99999",
-                              "broadcast_0_piece0", "taskresult_0", "{{EXECUTOR_ID}}", "%s%n%d", "\n\r\x1b[2J"};
+  static const Bytes all[] = {"",
+                              "0",
+                              "1",
+                              "app-20200101000000-0000",
+                              "worker-20200101000000-127.0.0.1-1",
+                              "driver-20200101000000-0000",
+                              "../../etc/passwd",
+                              "/etc/passwd",
+                              "a/b",
+                              ".",
+                              "..",
+                              "127.0.0.1:1",
+                              "spark://127.0.0.1:1",
+                              "rdd_0_0",
+                              "shuffle_0_0_0",
+                              "shuffle_0_0_0_99999",
+                              "broadcast_0_piece0",
+                              "taskresult_0",
+                              "{{EXECUTOR_ID}}",
+                              "%s%n%d",
+                              "\n\r\x1b[2J"};
   const uint64_t n = below(std::size(all) + 2);
   return n < std::size(all) ? all[n] : random_bytes(below(n == std::size(all) ? 40 : 2000));
 }
 int64_t odd_number() {
-  static const int64_t all[] = {0, 1, -1, 2, 7, 1000, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1LL << 40};
+  static const int64_t all[] = {0,         1,         -1,        2,         7,        1000,
+                                INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1LL << 40};
   return all[below(std::size(all))];
 }
 
 template <class T>
 void fill(T& v) {
-  if constexpr (std::is_same_v<T, bool>) v = below(2);
-  else if constexpr (std::is_enum_v<T>) v = static_cast<T>(below(16));
-  else if constexpr (std::is_arithmetic_v<T>) v = static_cast<T>(odd_number());
-  else if constexpr (std::is_same_v<T, std::string>) v = odd_text();
-  else if constexpr (std::is_same_v<T, Payload>) v = Payload(random_bytes(below(1500)));
+  if constexpr (std::is_same_v<T, bool>)
+    v = below(2);
+  else if constexpr (std::is_enum_v<T>)
+    v = static_cast<T>(below(16));
+  else if constexpr (std::is_arithmetic_v<T>)
+    v = static_cast<T>(odd_number());
+  else if constexpr (std::is_same_v<T, std::string>)
+    v = odd_text();
+  else if constexpr (std::is_same_v<T, Payload>)
+    v = Payload(random_bytes(below(1500)));
   else if constexpr (kIsOptional<T>) {
     if (below(2)) fill(v.emplace());
   } else if constexpr (kIsVector<T>) {
@@ -199,8 +244,10 @@ bool is_lie(const V&) {
 
 template <class T, class Variant, size_t I = 0>
 constexpr int tag_of() {
-  if constexpr (std::is_same_v<T, std::variant_alternative_t<I, Variant>>) return I;
-  else return tag_of<T, Variant, I + 1>();
+  if constexpr (std::is_same_v<T, std::variant_alternative_t<I, Variant>>)
+    return I;
+  else
+    return tag_of<T, Variant, I + 1>();
 }
 
 template <class Variant, size_t I = 0>
@@ -241,9 +288,10 @@ std::vector<Maker> spoken(const std::string& kind) {
   return {random_message<ToBlocks>};
 }
 Frames any_message(const std::string& kind) {
-  static const Maker all[] = {random_message<ToMaster>,   random_message<ToWorker>, random_message<ToApp>,
-                              random_message<ToClient>,   random_message<ToDriver>, random_message<ToExecutor>,
-                              random_message<ToBlocks>,   random_message<FromBlocks>};
+  static const Maker all[] = {random_message<ToMaster>, random_message<ToWorker>,
+                              random_message<ToApp>,    random_message<ToClient>,
+                              random_message<ToDriver>, random_message<ToExecutor>,
+                              random_message<ToBlocks>, random_message<FromBlocks>};
   const std::vector<Maker> known = spoken(kind);
   return below(4) ? known[below(known.size())]() : all[below(std::size(all))]();
 }
@@ -251,23 +299,36 @@ Frames any_message(const std::string& kind) {
 void mutate(Frames& frames) {
   Bytes& f = frames[below(frames.size())];
   switch (below(5)) {
-    case 0: f.resize(below(f.size() + 1)); break;
-    case 1: f += random_bytes(1 + below(20)); break;
-    case 2: if (!f.empty()) f[below(f.size())] = static_cast<char>(random_source()); break;
-    case 3: f.insert(below(f.size() + 1), random_bytes(1 + below(8))); break;
-    default: frames.insert(frames.begin() + static_cast<long>(below(frames.size() + 1)), random_bytes(below(300)));
+    case 0:
+      f.resize(below(f.size() + 1));
+      break;
+    case 1:
+      f += random_bytes(1 + below(20));
+      break;
+    case 2:
+      if (!f.empty()) f[below(f.size())] = static_cast<char>(random_source());
+      break;
+    case 3:
+      f.insert(below(f.size() + 1), random_bytes(1 + below(8)));
+      break;
+    default:
+      frames.insert(frames.begin() + static_cast<long>(below(frames.size() + 1)),
+                    random_bytes(below(300)));
   }
 }
 /// A changed message may be a lie by chance: then it is not sent.
 bool may_be_lie(const Frames& f) {
   if (f.size() < 2 || f[0].size() != 8) return false;
   const int conversation = f[0][3], tag = static_cast<uint8_t>(f[0][4]);
-  return (conversation == int(net::Conversation::ToWorker) && tag == tag_of<MasterChanged, ToWorker>()) ||
+  return (conversation == int(net::Conversation::ToWorker) &&
+          tag == tag_of<MasterChanged, ToWorker>()) ||
          (conversation == int(net::Conversation::ToApp) && tag == tag_of<MasterChanged, ToApp>()) ||
-         (conversation == int(net::Conversation::ToMaster) && tag == tag_of<RequestSubmitDriver, ToMaster>());
+         (conversation == int(net::Conversation::ToMaster) &&
+          tag == tag_of<RequestSubmitDriver, ToMaster>());
 }
 
-// ---- what must end with a dropped peer -------------------------------------------------------------
+// ---- what must end with a dropped peer
+// -------------------------------------------------------------
 
 struct Fault {
   const char* name;
@@ -293,24 +354,37 @@ Bytes repeat(const Bytes& s, size_t n) {
 
 const std::vector<Fault>& faults() {
   static const std::vector<Fault> all = {
-      {"random frames", [](Connection& c, const Port&) { c.send(Frames{random_bytes(8), random_bytes(100)}); }},
+      {"random frames",
+       [](Connection& c, const Port&) {
+         c.send(Frames{random_bytes(8), random_bytes(100)});
+       }},
       {"one frame", [](Connection& c, const Port&) { c.send(Frames{"TB"}); }},
-      {"wrong magic", [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][0] = 'X'; })); }},
-      {"wrong version", [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][2] = 99; })); }},
-      {"unknown conversation", [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][3] = 77; })); }},
-      {"unknown tag", [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][5] = 7; })); }},
+      {"wrong magic",
+       [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][0] = 'X'; })); }},
+      {"wrong version",
+       [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][2] = 99; })); }},
+      {"unknown conversation",
+       [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][3] = 77; })); }},
+      {"unknown tag",
+       [](Connection& c, const Port& p) { c.send(with(p, [](Frames& f) { f[0][5] = 7; })); }},
       {"no body", [](Connection& c, const Port& p) { c.send(with_body(p, "")); }},
       {"a cut body", [](Connection& c, const Port& p) { c.send(with_body(p, "\x9a\xc4\x20ten")); }},
-      {"a map where a list belongs", [](Connection& c, const Port& p) { c.send(with_body(p, "\x81\x01\x02")); }},
-      {"4 billion items", [](Connection& c, const Port& p) { c.send(with_body(p, "\xdd\xff\xff\xff\xff")); }},
+      {"a map where a list belongs",
+       [](Connection& c, const Port& p) { c.send(with_body(p, "\x81\x01\x02")); }},
+      {"4 billion items",
+       [](Connection& c, const Port& p) { c.send(with_body(p, "\xdd\xff\xff\xff\xff")); }},
       {"4 billion items in each of many lists",
-       [](Connection& c, const Port& p) { c.send(with_body(p, repeat("\xdd\xff\xff\xff\xff", 10000))); }},
-      {"deep nesting", [](Connection& c, const Port& p) { c.send(with_body(p, repeat("\x91", 1 << 20))); }},
+       [](Connection& c, const Port& p) {
+         c.send(with_body(p, repeat("\xdd\xff\xff\xff\xff", 10000)));
+       }},
+      {"deep nesting",
+       [](Connection& c, const Port& p) { c.send(with_body(p, repeat("\x91", 1 << 20))); }},
       {"nested lists of 65535",
        [](Connection& c, const Port& p) { c.send(with_body(p, repeat("\xdc\xff\xff", 25000))); }},
       {"a million empty texts in a number's place",
        [](Connection& c, const Port& p) {
-         c.send(with_body(p, "\xdd" + big_endian(1 << 20, 4) + repeat(Bytes("\xc4\0", 2), 1 << 20)));
+         c.send(
+             with_body(p, "\xdd" + big_endian(1 << 20, 4) + repeat(Bytes("\xc4\0", 2), 1 << 20)));
        }},
       {"four million empty records",
        [](Connection& c, const Port& p) {
@@ -321,7 +395,8 @@ const std::vector<Fault>& faults() {
        }},
       {"a payload that is not there",
        [](Connection& c, const Port& p) {
-         Frames f = with_body(p, p.kind == "driver" ? "\x91\x91\x93\x01\x01\xcd\xff\xff" : "\x93\x01\x01\xcd\xff\xff");
+         Frames f = with_body(p, p.kind == "driver" ? "\x91\x91\x93\x01\x01\xcd\xff\xff"
+                                                    : "\x93\x01\x01\xcd\xff\xff");
          if (p.kind == "driver") f[0][4] = static_cast<char>(tag_of<StatusUpdates, ToDriver>());
          c.send(f);
        }},
@@ -329,15 +404,18 @@ const std::vector<Fault>& faults() {
        [](Connection& c, const Port&) {
          c.send(zmtp_frame(Bytes("TB\1\1\0\0\0\0", 8), 1) + zmtp_frame("x", 0, uint64_t{1} << 40));
        }},
-      {"seventy thousand frames", [](Connection& c, const Port&) { c.send(Frames(70000, Bytes("TB\1\1\0\0\0\0", 8))); }},
+      {"seventy thousand frames",
+       [](Connection& c, const Port&) { c.send(Frames(70000, Bytes("TB\1\1\0\0\0\0", 8))); }},
       {"many faults at once",
        [](Connection& c, const Port& p) {
          Bytes all;
          for (int i = 0; i < 2000; ++i) all += zmtp_message(with_body(p, "\xc1"));
          c.send(all);
        }},
-      {"an unknown kind of socket", [](Connection& c, const Port&) { c.send(greeting() + ready("BOGUS", "")); }},
-      {"a cut READY", [](Connection& c, const Port&) { c.send(greeting() + zmtp_frame("\x05READY\x0bSock", 4)); }},
+      {"an unknown kind of socket",
+       [](Connection& c, const Port&) { c.send(greeting() + ready("BOGUS", "")); }},
+      {"a cut READY",
+       [](Connection& c, const Port&) { c.send(greeting() + zmtp_frame("\x05READY\x0bSock", 4)); }},
       {"a mechanism that is not spoken",
        [](Connection& c, const Port&) {
          Bytes g = greeting();
@@ -349,7 +427,8 @@ const std::vector<Fault>& faults() {
 }
 
 bool raw_handshake(const std::string& name) {
-  return name == "an unknown kind of socket" || name == "a cut READY" || name == "a mechanism that is not spoken";
+  return name == "an unknown kind of socket" || name == "a cut READY" ||
+         name == "a mechanism that is not spoken";
 }
 
 int commit_all_faults(const Port& port) {
@@ -365,14 +444,16 @@ int commit_all_faults(const Port& port) {
   return bad;
 }
 
-// ---- blocks ----------------------------------------------------------------------------------------
+// ---- blocks
+// ----------------------------------------------------------------------------------------
 
 int ask_for_files(const Port& port) {
   int bad = 0;
   uint64_t stream = 1;
-  for (const char* path : {"file/../../../../etc/passwd", "file//etc/passwd", "/etc/passwd", "file/etc/passwd",
-                           "file/./application/../../../../etc/passwd", "../../etc/passwd", "file/..", "file/",
-                           "rdd_0_0/../../../etc/passwd", "shuffle_0_0_0/../../etc/passwd"}) {
+  for (const char* path :
+       {"file/../../../../etc/passwd", "file//etc/passwd", "/etc/passwd", "file/etc/passwd",
+        "file/./application/../../../../etc/passwd", "../../etc/passwd", "file/..", "file/",
+        "rdd_0_0/../../../etc/passwd", "shuffle_0_0_0/../../etc/passwd"}) {
     Connection c(port);
     OpenBlock wish{.stream = stream++, .block = path, .credit = INT64_MAX};
     c.handshake().send(frames_of(net::encode(ToBlocks(wish))));
@@ -396,14 +477,21 @@ int ask_for_files(const Port& port) {
   return bad;
 }
 
-// ---- modes -----------------------------------------------------------------------------------------
+// ---- modes
+// -----------------------------------------------------------------------------------------
 
 void plain_tcp(const Port& port, std::vector<std::unique_ptr<Connection>>& open) {
-  static const Bytes starts[] = {"", "\xff", greeting().substr(0, 11), greeting(), greeting() + ready("DEALER", "me"),
-                                 "GET / HTTP/1.1\r\n", "GET /../../etc/passwd HTTP/1.0\r\n\r\n",
+  static const Bytes starts[] = {"",
+                                 "\xff",
+                                 greeting().substr(0, 11),
+                                 greeting(),
+                                 greeting() + ready("DEALER", "me"),
+                                 "GET / HTTP/1.1\r\n",
+                                 "GET /../../etc/passwd HTTP/1.0\r\n\r\n",
                                  "POST /json HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
                                  "GET /" + Bytes(70000, 'a') + " HTTP/1.1\r\n\r\n",
-                                 "GET / HTTP/1.1\r\n" + repeat("a: b\r\n", 20000), "\x01\x00"};
+                                 "GET / HTTP/1.1\r\n" + repeat("a: b\r\n", 20000),
+                                 "\x01\x00"};
   auto c = std::make_unique<Connection>(port);
   c->send(starts[below(std::size(starts))] + (below(2) ? random_bytes(below(4000)) : Bytes()));
   if (below(8) == 0 && open.size() < 300) open.push_back(std::move(c));
@@ -412,7 +500,7 @@ void plain_tcp(const Port& port, std::vector<std::unique_ptr<Connection>>& open)
 /// A run of messages on one connection until the peer ends it.
 size_t random_messages(const Port& port) {
   Connection c(port);
-  c.send(greeting() + ready(below(8) ? "DEALER" : "REQ", below(4) ? Bytes() : random_bytes(below(300))));
+  c.handshake(below(8) ? "DEALER" : "REQ", below(4) ? Bytes() : random_bytes(below(300)));
   size_t sent = 0;
   for (uint64_t n = 1 + below(30); n > 0; --n) {
     Frames f = any_message(port.kind);
@@ -431,14 +519,18 @@ int garbage(const std::vector<Port>& ports, int rounds) {
   for (const Port& port : ports) {
     if (port.kind != "page") bad += commit_all_faults(port);
     if (port.kind == "blocks") bad += ask_for_files(port);
+    if (port.kind == "master") bad += boast(port);
   }
   for (int i = 0; i < rounds; ++i)
     for (const Port& port : ports) {
       ++connections;
-      if (port.kind == "page" || below(3) == 0) plain_tcp(port, open);
-      else messages += random_messages(port);
+      if (port.kind == "page" || below(3) == 0)
+        plain_tcp(port, open);
+      else
+        messages += random_messages(port);
     }
-  std::printf("%zu connections, %zu messages, %zu left half open\n", connections, messages, open.size());
+  std::printf("%zu connections, %zu messages, %zu left half open\n", connections, messages,
+              open.size());
   return bad;
 }
 
@@ -453,40 +545,48 @@ int flood(const std::vector<Port>& ports, int rounds) {
   for (const Port& port : ports) {
     if (port.kind == "page") continue;
     Connection c(port);
-    c.send(greeting() + ready("DEALER", ""), false);
+    c.handshake();
     const Bytes thousand = repeat(zmtp_message(question(port.kind)), 1000);
     int sent = 0;
     while (sent < rounds && c.send(thousand, false)) ++sent;
-    std::printf("%s port %d: %d000 questions went out unread\n", port.kind.c_str(), port.number, sent);
+    std::printf("%s port %d: %d000 questions went out unread\n", port.kind.c_str(), port.number,
+                sent);
   }
   return 0;
 }
 
-int lies(const std::vector<Port>& ports, const std::string& app, const std::string& worker, const std::string& url) {
+int lies(const std::vector<Port>& ports, const std::string& app, const std::string& worker,
+         const std::string& url) {
   for (const Port& port : ports) {
     if (port.kind == "page" || port.kind == "blocks") continue;
     Connection c(port);
     c.handshake();
     std::vector<net::Packet> all;
     if (port.kind == "master") {
-      RegisterWorker twin{.id = {worker}, .host = "127.0.0.1", .port = 1, .cores = 1000, .memory_mib = 1 << 20};
-      all = {net::encode(ToMaster(WorkerHeartbeat{{worker}})),
-             net::encode(ToMaster(ExecutorStateChanged{1, {app}, 0, ExecutorState::Failed, "a lie", 1})),
-             net::encode(ToMaster(KillExecutors{1, {app}, {"0", "1", "x", "99999999999999999999"}})),
-             net::encode(ToMaster(RequestExecutors{1, {app}, -1})),
-             net::encode(ToMaster(RequestExecutors{1, {app}, INT32_MAX})),
-             net::encode(ToMaster(UnregisterApplication{{app}})),
-             net::encode(ToMaster(WorkerLatestState{{worker}, {}, {}})),
-             net::encode(ToMaster(twin))};
+      RegisterWorker twin{
+          .id = {worker}, .host = "127.0.0.1", .port = 1, .cores = 1000, .memory_mib = 1 << 20};
+      all = {
+          net::encode(ToMaster(WorkerHeartbeat{{worker}})),
+          net::encode(
+              ToMaster(ExecutorStateChanged{1, {app}, 0, ExecutorState::Failed, "a lie", 1})),
+          net::encode(ToMaster(KillExecutors{1, {app}, {"0", "1", "x", "99999999999999999999"}})),
+          net::encode(ToMaster(RequestExecutors{1, {app}, -1})),
+          net::encode(ToMaster(RequestExecutors{1, {app}, INT32_MAX})),
+          net::encode(ToMaster(UnregisterApplication{{app}})),
+          net::encode(ToMaster(WorkerLatestState{{worker}, {}, {}})),
+          net::encode(ToMaster(twin))};
     } else if (port.kind == "worker") {
-      all = {net::encode(ToWorker(KillExecutor{url, {app}, 0})), net::encode(ToWorker(ApplicationFinished{{app}})),
-             net::encode(ToWorker(ReconnectWorker{url})), net::encode(ToWorker(MasterChanged{url, "http://x"}))};
+      all = {net::encode(ToWorker(KillExecutor{url, {app}, 0})),
+             net::encode(ToWorker(ApplicationFinished{{app}})),
+             net::encode(ToWorker(ReconnectWorker{url})),
+             net::encode(ToWorker(MasterChanged{url, "http://x"}))};
     } else {
       all = {net::encode(ToDriver(ExecutorExiting{{"0"}, 1, "a lie"})),
-             net::encode(ToApp(ApplicationRemoved{"a lie"})), net::encode(ToApp(MasterChanged{url, "http://x"}))};
+             net::encode(ToApp(ApplicationRemoved{"a lie"})),
+             net::encode(ToApp(MasterChanged{url, "http://x"}))};
     }
     for (const net::Packet& p : all) c.send(frames_of(p));
-    c.hears("never said");
+    c.ends(std::chrono::milliseconds(500));  // a while for them to be read
   }
   return 0;
 }
@@ -501,8 +601,10 @@ int run(Context&, std::span<const std::string> args) {
   for (const std::string& a : args.subspan(3)) {
     const size_t colon = a.find(':');
     const bool is_port = colon != std::string::npos && a.compare(colon, 3, "://") != 0;
-    if (is_port) ports.push_back({a.substr(0, colon), std::stoi(a.substr(colon + 1))});
-    else rest.push_back(a);
+    if (is_port)
+      ports.push_back({a.substr(0, colon), std::stoi(a.substr(colon + 1))});
+    else
+      rest.push_back(a);
   }
   if (mode == "garbage") return garbage(ports, rounds) ? 1 : 0;
   if (mode == "flood") return flood(ports, rounds);

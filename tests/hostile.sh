@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 export SPARK_LOCAL_IP=127.0.0.1
 FAULTS=$(realpath "${FAULTS:-build/tests/faults}")
 HOSTILE=$(realpath "${HOSTILE:-build/tests/hostile}")
-seed=${HOSTILE_SEED:-$RANDOM} rounds=${HOSTILE_ROUNDS:-120}
+seed=${HOSTILE_SEED:-$RANDOM} rounds=${HOSTILE_ROUNDS:-400}
 most_growth_kb=$((64 << 10)) most_peak_kb=$((384 << 10)) most_log_bytes=$((2 << 20))
 failed=0 driver=
 trap '[ -z "$driver" ] || kill "$driver" 2>/dev/null; stop_cluster; [ $failed != 0 ] || rm -rf "$dir"' EXIT
@@ -19,7 +19,7 @@ check() { # check NAME COMMAND…
   local name=$1; shift
   if "$@"; then echo "ok - $name"; else echo "FAILED - $name"; failed=1; fi
 }
-executors() { pgrep -f -- "--driver-url.*--app-id $app " | tr '\n' ' '; }
+executors() { pgrep -f -- "$dir/.*--app-id $app " | tr '\n' ' '; }
 # ports_of PID: the TCP ports on which it listens.
 ports_of() {
   local inodes port
@@ -29,6 +29,7 @@ ports_of() {
     echo $((16#$port))
   done
 }
+cpu_seconds() { awk -v hz="$(getconf CLK_TCK)" '{ printf "%.1f", ($14 + $15) / hz }' "/proc/$1/stat"; }
 memory_of() { awk -v f="$2:" '$1 == f { print $2 }' "/proc/$1/status"; }
 # submit_long SECONDS NAME: the driver in the background, its executors at work. Sets $driver, $app, $driver_port.
 submit_long() {
@@ -36,7 +37,7 @@ submit_long() {
   driver=$!
   app= driver_port=
   local tries=400 line
-  until line=$(pgrep -f -a -- "--driver-url spark://.*--app-id" | head -1) && [ -n "$line" ]; do
+  until line=$(pgrep -f -a -- "$dir/.*--driver-url spark://.*--app-id" | head -1) && [ -n "$line" ]; do
     (( tries-- > 0 )) || return 1
     read -rt 0.05 <> <(:) || true
   done
@@ -88,7 +89,7 @@ alive_and_small() {
     read -r pid was <<< "$entry"
     [ -d "/proc/$pid" ] || { echo "process $pid is gone"; ok=1; continue; }
     now=$(memory_of "$pid" VmRSS) peak=$(memory_of "$pid" VmHWM)
-    echo "  process $pid: $was kB before, $now kB after, $peak kB at most"
+    echo "  process $pid: $was kB before, $now kB after, $peak kB at most, $(cpu_seconds "$pid") s of CPU"
     (( now - was <= most_growth_kb && peak - was <= most_peak_kb )) || ok=1
   done
   return $ok
@@ -113,7 +114,7 @@ worker_pid=$pid
 wait_line "$dir/worker.log" 'registered with master' > /dev/null
 worker_page=$(wait_line "$dir/worker.log" 'WorkerWebUI' | grep -oE '[0-9]+$')
 
-check "a long job runs" submit_long 30 driver
+check "a long job runs" submit_long 25 driver
 check "every process listens" find_ports
 processes=("$master_pid" "$worker_pid" "$driver" $(executors))
 remember "${processes[@]}"
