@@ -131,7 +131,7 @@ one: $(B)/deps.mk
 test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
 
-##: hostile bytes for every port of a real cluster; not part of `test` (docs/limits.md says why)
+##: hostile bytes for every port of a real cluster; not part of `test`
 .PHONY: hostile
 hostile: $(B)/tinderbox $(TEST_APPS)
 	@TINDERBOX=$(abspath $(B)/tinderbox) tests/hostile.sh

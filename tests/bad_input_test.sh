@@ -4,6 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . tests/cluster.sh
+export SPARK_LOCAL_IP=127.0.0.1
 FAULTS=$(realpath "${FAULTS:-build/tests/faults}")
 failed=0 driver=
 trap '[ -z "$driver" ] || kill -9 "$driver" 2>/dev/null; stop_cluster; [ $failed != 0 ] || rm -rf "$dir"' EXIT
@@ -175,7 +176,15 @@ starved() {
 }
 check "no worker has the memory: the warning has the reason, ^C ends the driver with 130" starved
 
+no_executor() { # waits until those of earlier applications are gone
+  local tries=400
+  while pgrep -f -- "$dir/.*--app-id" > /dev/null; do
+    (( tries-- > 0 )) || return 1
+    read -rt 0.05 <> <(:) || true
+  done
+}
 other_build() {
+  no_executor || return 1
   "$FAULTS" submit --master "$master_url" --conf spark.cores.max=1 --class faults "$FAULTS" long 300 > "$dir/long.out" 2>&1 &
   driver=$!
   json_is coresused 1 20 || return 1

@@ -65,6 +65,7 @@ TEST_CASE("a worker that offers nonsense is refused", "[master]") {
   Run r;
   CHECK(to_worker<RegisterWorkerFailed>(r.from(1, worker_of("a", -1))).size() == 1);
   CHECK(to_worker<RegisterWorkerFailed>(r.from(1, worker_of("a", 1, -5))).size() == 1);
+  CHECK(to_worker<RegisterWorkerFailed>(r.from(1, worker_of("a", INT32_MAX))).size() == 1);
   CHECK(r.status().workers.empty());
 }
 

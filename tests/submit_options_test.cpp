@@ -357,7 +357,7 @@ TEST_CASE("validation, wherever the value comes from") {
     CHECK_THROWS_WITH(parse(words("--master local " + c.line + " app")), Equals(c.want));
   }
   CHECK_THROWS_WITH(parse({"app"}, world({}, {{"SPARK_EXECUTOR_MEMORY", "x"}})),
-                    "Executor memory must be a positive number");
+                    "Executor memory must be a positive number with a unit such as m or g, not x");
 }
 
 TEST_CASE("which options become properties, by manager and mode") {

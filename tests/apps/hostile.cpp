@@ -158,8 +158,7 @@ class Connection {
   Bytes heard_;
 };
 
-// ---- messages of every kind, filled at random
-// ----------------------------------------------------
+// ---- messages of every kind, filled at random ----------------------------------------
 
 template <class T>
 inline constexpr bool kIsOptional = false;
@@ -327,8 +326,7 @@ bool may_be_lie(const Frames& f) {
           tag == tag_of<RequestSubmitDriver, ToMaster>());
 }
 
-// ---- what must end with a dropped peer
-// -------------------------------------------------------------
+// ---- what must end with a dropped peer -----------------------------------------------
 
 struct Fault {
   const char* name;
@@ -444,8 +442,7 @@ int commit_all_faults(const Port& port) {
   return bad;
 }
 
-// ---- blocks
-// ----------------------------------------------------------------------------------------
+// ---- blocks --------------------------------------------------------------------------
 
 int ask_for_files(const Port& port) {
   int bad = 0;
@@ -477,8 +474,27 @@ int ask_for_files(const Port& port) {
   return bad;
 }
 
-// ---- modes
-// -----------------------------------------------------------------------------------------
+/// A worker that boasts, for an application that wants all: the master still answers.
+int boast(const Port& port) {
+  Connection c(port);
+  c.handshake();
+  RegisterApplication app{.description = {.name = "greedy", .memory_per_executor_mib = 0}};
+  c.send(frames_of(net::encode(ToMaster(app))));
+  for (int32_t cores : {INT32_MAX, INT32_MIN, -1, 1 << 14}) {
+    RegisterWorker boaster{.id = {"boaster-" + std::to_string(cores)},
+                           .host = "boast",
+                           .port = cores,
+                           .cores = cores,
+                           .memory_mib = INT64_MAX};
+    c.send(frames_of(net::encode(ToMaster(boaster))));
+  }
+  c.send(frames_of(net::encode(ToMaster(RequestDriverStatus{{"driver-1"}}))));
+  if (c.hears(Bytes("TB\1\4\2", 5))) return 0;
+  std::printf("NOT ANSWERED: master port %d after a worker that boasts\n", port.number);
+  return 1;
+}
+
+// ---- modes ---------------------------------------------------------------------------
 
 void plain_tcp(const Port& port, std::vector<std::unique_ptr<Connection>>& open) {
   static const Bytes starts[] = {"",

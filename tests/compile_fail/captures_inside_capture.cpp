@@ -2,8 +2,6 @@
 #include "core/api/tinderbox.hpp"
 void job(tinderbox::Context& context) {
   int a = 1;
-  context.range(0, 10)
-      .map(tinderbox::capture(2, [a](int b, int64_t x) { return x + a + b; }))
-      .count();  // MISTAKE
+  context.range(0, 10).map(tinderbox::capture(2, [a](int b, int64_t x) { return x + a + b; })).count();  // MISTAKE
   (void)a;
 }
