@@ -69,7 +69,8 @@ std::vector<int64_t> child_processes() {
   DIR* tasks = ::opendir("/proc/self/task");
   for (dirent* e = tasks ? ::readdir(tasks) : nullptr; e; e = ::readdir(tasks)) {
     std::string list = slurp(("/proc/self/task/" + std::string(e->d_name) + "/children").c_str());
-    for (char *at = list.data(), *next; int64_t pid = std::strtoll(at, &next, 10); at = next)
+    char* at = list.data();
+    for (int64_t pid = std::strtoll(at, &at, 10); pid > 0; pid = std::strtoll(at, &at, 10))
       pids.push_back(pid);
   }
   if (tasks) ::closedir(tasks);

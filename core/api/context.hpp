@@ -80,8 +80,9 @@ class Context {
   /// nullopt removes the property.
   void set_local_property(const std::string& key, std::optional<std::string> value);
   std::optional<std::string> local_property(const std::string& key) const;
-  /// Ships a file, or an archive (.tar, .tar.gz; `#name` says to where it is unpacked), to all executors: the
-  /// tasks of later jobs find it under shipped_file(name). Source: Spark SparkContext.addFile, addArchive.
+  /// Ships a file, or an archive (.tar, .tar.gz; `#name` says to where it is unpacked), to all
+  /// executors: the tasks of later jobs find it under shipped_file(name). Source: Spark
+  /// SparkContext.addFile, addArchive.
   void add_file(const std::string& path) { runtime_.add_file(path, false); }
   void add_archive(const std::string& path) { runtime_.add_file(path, true); }
   void cancel_job_group(const std::string& group);
@@ -146,7 +147,8 @@ class Context {
   std::atomic<int64_t> next_accumulator_{0};
 };
 
-/// Path of a shipped file (--files, --archives, add_file) as the running task finds it. Source: Spark SparkFiles.get.
+/// Path of a shipped file (--files, --archives, add_file) as the running task finds it. Source:
+/// Spark SparkFiles.get.
 std::string shipped_file(const std::string& name);
 
 /// A partition count that a user gave: throws std::invalid_argument unless it is positive.

@@ -64,8 +64,8 @@ class Runtime {
   virtual void register_accumulator(AccumulatorId id, const std::string& name,
                                     MergeAccumulator merge) = 0;
 
-  /// Executors get the file, or the unpacked archive, before the tasks of later jobs. `path`: a path or URL.
-  /// Errors: throws when it is not there.
+  /// Executors get the file, or the unpacked archive, before the tasks of later jobs. `path`: a
+  /// path or URL. Errors: throws when it is not there.
   virtual void add_file(const std::string& path, bool archive) = 0;
   /// Source: Spark SparkContext.addSparkListener.
   virtual void add_listener(std::shared_ptr<Listener> listener) = 0;

@@ -7,7 +7,8 @@
 
 namespace tinderbox::core {
 
-std::string hand_out_app_file(const std::string& entry, BlockManager& blocks, const std::string& address) {
+std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
+                              const std::string& address) {
   size_t hash = entry.find('#');
   std::string fragment = hash == std::string::npos ? "" : entry.substr(hash);
   std::string url = entry.substr(0, hash);

@@ -108,7 +108,8 @@ class ExecutorService::Impl final : public DriverLink {
     return built;
   }
 
-  /// Blocks the loop: what the driver sent after it must find the files. A task that misses one says so itself.
+  /// Blocks the loop: what the driver sent after it must find the files. A task that misses one
+  /// says so itself.
   void add_files(const AddFiles& files) {
     if (Result<bool> got = fetch_app_files(files, conf_, files_root_); !got)
       net::log(net::Level::Error, "Executor", got.error().message);
