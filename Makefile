@@ -13,14 +13,16 @@ SHELL := /bin/bash
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-# FLAVOUR is plain (static, optimised) or a sanitizer: asan, tsan (dynamic, instrumented libzmq too).
+# FLAVOUR is plain (static, optimised), aarch64 (the same for that machine) or a sanitizer: asan, tsan (dynamic,
+# instrumented libzmq too).
 FLAVOUR ?= plain
 B ?= $(if $(filter plain,$(FLAVOUR)),build,build/$(FLAVOUR))
+ARCH := $(if $(filter aarch64,$(FLAVOUR)),aarch64,$(shell uname -m))
+TOOLS := $(if $(filter-out $(shell uname -m),$(ARCH)),$(ARCH)-linux-gnu-)
 ifeq ($(origin CXX),default)
-CXX := g++
+CXX := $(TOOLS)g++
 endif
 WERROR ?= -Werror
-ARCH := $(shell uname -m)
 
 # Set-up: the packages, then libzmq.a and httplib.h from the cache; their places are in deps.mk.
 ifneq ($(filter-out clean help uninstall image,$(or $(MAKECMDGOALS),all)),)
@@ -28,7 +30,12 @@ include $(B)/deps.mk
 endif
 $(B)/deps.mk: deploy/packages.sh $(if $(ZMQ_DIR),$(if $(wildcard $(ZMQ_DIR)/lib/libzmq.a $(HTTPLIB_DIR)/include/httplib.h),,FORCE))
 	@mkdir -p $(@D) && CXX=$(CXX) deploy/packages.sh build $(FLAVOUR) > $@.$$$$ && mv $@.$$$$ $@
+# What objects depend on: changes only when the libraries do.
+$(B)/libraries: $(B)/deps.mk
+	@cmp -s $< $@ || cp $< $@
 
+OPT_aarch64 = $(OPT_plain)
+LDFLAGS_aarch64 = $(LDFLAGS_plain)
 OPT_plain := -O2 -ffunction-sections -fdata-sections -fno-plt -fno-pie
 OPT_asan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
 OPT_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread -Wno-tsan -Wno-maybe-uninitialized
@@ -52,7 +59,7 @@ LIBS := $(if $(ZMQ_DIR),$(ZMQ_DIR)/lib/libzmq.a) -Wl,--start-group $(PACKAGED) -
 SOURCES := $(wildcard main.cpp) $(sort $(shell find cmd core net conf -name '*.cpp' 2>/dev/null))
 APP_SRC := $(filter cmd/apps/%,$(SOURCES))
 LIB_SRC ?= $(filter-out $(APP_SRC),$(SOURCES))
-TEST_SRC ?= $(sort $(wildcard tests/*.cpp tests/sim/*.cpp))
+TEST_SRC ?= $(sort $(shell find tests -name '*.cpp' -not -path 'tests/apps/*' -not -path 'tests/data/*' -not -path 'tests/compile_fail/*'))
 TEST_BIN ?= $(B)/tests/run
 HEADERS := $(sort $(shell find cmd core net conf tests -name '*.hpp' 2>/dev/null))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
@@ -78,10 +85,10 @@ $(B)/tinderbox: $(LIB_OBJ) $(APP_OBJ)
 # One relocatable object, so that an application that links the archive gets main and every self-registering
 # part, and only then libzmq's objects: an outside build needs Debian's packages and this archive.
 $(B)/libtinderbox.a: $(LIB_OBJ)
-	@mkdir -p $(@D); echo "  ar $@"; t=$@.$$$$; trap 'rm -f $$t*' EXIT; ld -r -S $(LIB_OBJ) -o $$t.o; \
-	  printf 'create %s.a\naddlib %s\naddmod %s\nsave\nend\n' $$t $(ZMQ_DIR)/lib/libzmq.a $$t.o | ar -M; mv $$t.a $@
+	@mkdir -p $(@D); echo "  ar $@"; t=$@.$$$$; trap 'rm -f $$t*' EXIT; $(TOOLS)ld -r -S $(LIB_OBJ) -o $$t.o; \
+	  printf 'create %s.a\naddlib %s\naddmod %s\nsave\nend\n' $$t $(ZMQ_DIR)/lib/libzmq.a $$t.o | $(TOOLS)ar -M; mv $$t.a $@
 
-$(B)/include/tinderbox.hpp: $(B)/deps.mk
+$(B)/include/tinderbox.hpp: $(B)/libraries
 	@mkdir -p $(@D); echo '#include "core/api/tinderbox.hpp"' > $@
 
 pc = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PACKAGED) -ldl|' -e 's|@MARCH@|$(MARCH)|' \
@@ -90,15 +97,15 @@ $(B)/tinderbox.pc: deploy/tinderbox.pc.in Makefile $(B)/include/tinderbox.hpp
 	@$(call pc,$(CURDIR),$(abspath $(B)),-I$(abspath $(B))/include -I$(CURDIR)) > $@
 
 EXTRA_cmd/version.cpp := -DTINDERBOX_VERSION='"$(VERSION)"'
-$(B)/obj/tests/run.o: tests/run.cpp $(B)/deps.mk
+$(B)/obj/tests/run.o: tests/run.cpp $(B)/libraries
 	$(call compile,)
-$(B)/obj/tests/apps/%.o: tests/apps/%.cpp $(B)/deps.mk
+$(B)/obj/tests/apps/%.o: tests/apps/%.cpp $(B)/libraries
 	$(call compile,)
 $(B)/obj/tests/%.o: tests/%.cpp $(PCH).gch
 	$(call compile,-include $(PCH) -Winvalid-pch)
-$(B)/obj/%.o: %.cpp $(B)/deps.mk
+$(B)/obj/%.o: %.cpp $(B)/libraries
 	$(call compile,$(EXTRA_$<))
-$(PCH).gch: tests/pch.hpp $(B)/deps.mk
+$(PCH).gch: tests/pch.hpp $(B)/libraries
 	@mkdir -p $(@D); cp tests/pch.hpp $(PCH).$$$$ && mv $(PCH).$$$$ $(PCH); echo "  pch $<"; t=$@.$$$$; \
 	  $(CXX) $(CPPFLAGS) $(CXXFLAGS) -w -x c++-header $< -o $$t && mv $$t $@
 
@@ -116,9 +123,9 @@ $(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
 unit: $(TEST_BIN)
 	@$(RUN_$(FLAVOUR)) $(TEST_BIN) $(if $(ONLY),'$(ONLY)')
 
-##: compile one test with just the sources whose headers it reaches, and run it: TEST=tests/x_test.cpp [ONLY=…]
+##: compile one test with just the sources whose headers it reaches, and run it: TEST=tests/net/x_test.cpp [ONLY=…]
 .PHONY: one
-one: $(B)/deps.mk
+one: $(B)/libraries
 	@reached=""; todo="$(TEST)"; while [ -n "$$todo" ]; do reached="$$reached $$todo"; \
 	  found=$$($(CXX) $(CPPFLAGS) -std=c++20 -MM $$todo | tr -d '\\' | tr ' ' '\n' | sed -n 's/\.hpp$$/.cpp/p' | sort -u); todo=""; \
 	  for f in $$found; do case " $$reached " in *" $$f "*) ;; *) [ -f $$f ] && todo="$$todo $$f" || true ;; esac; done; done; \
@@ -126,15 +133,10 @@ one: $(B)/deps.mk
 	  for f; do case $$f in tests/*) tst="$$tst $$f" ;; *) lib="$$lib $$f" ;; esac; done; \
 	  $(MAKE) unit TEST_SRC="$$tst" LIB_SRC="$$lib" TEST_BIN=$(B)/tests/one-$(basename $(notdir $(TEST)))
 
-##: unit tests, layer and header checks, every tests/*_test.sh; ends with `N passed, N failed`
+##: unit tests, layer and header checks, every tests/processes/*_test.sh; ends with `N passed, N failed`
 .PHONY: test
 test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
-
-##: hostile bytes for every port of a real cluster; not part of `test`
-.PHONY: hostile
-hostile: $(B)/tinderbox $(TEST_APPS)
-	@TINDERBOX=$(abspath $(B)/tinderbox) tests/hostile.sh
 
 ##: the unit tests under the address and undefined-behaviour sanitizers
 .PHONY: asan
@@ -146,10 +148,16 @@ asan:
 tsan:
 	@$(MAKE) unit FLAVOUR=tsan ONLY='$(ONLY)'
 
+##: the binary for aarch64, cross-built into build/aarch64, and run by an emulator
+.PHONY: aarch64
+aarch64:
+	@$(MAKE) all FLAVOUR=aarch64
+	@tests/processes/aarch64.sh build/aarch64/tinderbox
+
 ##: each header compiles alone
 .PHONY: headers
 headers: $(HEADERS:%=$(B)/headers/%.ok)
-$(B)/headers/%.ok: % $(B)/deps.mk
+$(B)/headers/%.ok: % $(B)/libraries
 	@mkdir -p $(@D); echo '#include "$<"' | $(CXX) $(CPPFLAGS) $(CXXFLAGS) -O0 -x c++ -fsyntax-only \
 	  -MMD -MP -MF $(@:.ok=.d) -MT $@ - && touch $@
 
@@ -167,7 +175,7 @@ layers:
 format: lint-packages
 	@clang-format-16 -i $(FORMATTED)
 TIDY_FLAGS := -std=c++20 $(MARCH) -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -Wthread-safety -Wno-unknown-warning-option
-$(B)/tidy/%.ok: % .clang-tidy $(B)/deps.mk | lint-packages
+$(B)/tidy/%.ok: % .clang-tidy $(B)/libraries | lint-packages
 	@mkdir -p $(@D); echo "  tidy $<"; $(CXX) $(CPPFLAGS) $(EXTRA_$<) -std=c++20 -MM -MP -MF $(@:.ok=.d) -MT $@ $< && \
 	  { clang-tidy-16 --quiet $< -- $(CPPFLAGS) $(EXTRA_$<) $(TIDY_FLAGS) > $@.log 2>&1 || { cat $@.log; exit 1; }; } && touch $@
 
@@ -187,7 +195,7 @@ bench: all
 image:
 	@deploy/packages.sh image
 	@deploy/image.sh build/image.tar
-	@tests/image_test.sh build/image.tar
+	@tests/processes/image_test.sh build/image.tar
 
 .PHONY: test-packages lint-packages
 test-packages:

@@ -7,10 +7,10 @@
 
 #include "conf/error.hpp"
 #include "core/exit_codes.hpp"
-#include "net/environment.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
-#include "net/signals.hpp"
+#include "net/process/environment.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
 namespace {

@@ -3,14 +3,14 @@
 
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
-#include "conf/address.hpp"
+#include "conf/values/address.hpp"
 #include "core/executor/executor_service.hpp"
 #include "core/exit_codes.hpp"
-#include "net/elf.hpp"
-#include "net/environment.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
-#include "net/signals.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/environment.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
 namespace {

@@ -6,7 +6,7 @@
 #include "cmd/roles.hpp"
 #include "conf/keys.hpp"
 #include "core/exit_codes.hpp"
-#include "net/fetch.hpp"
+#include "net/http/fetch.hpp"
 #include "net/log.hpp"
 
 namespace tinderbox::cmd {

@@ -3,11 +3,11 @@
 
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
-#include "core/deploy/master_service.hpp"
+#include "core/deploy/master/master_service.hpp"
 #include "core/deploy/service_parts.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
-#include "net/signals.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "conf/environment.hpp"
-#include "conf/files.hpp"
-#include "conf/resources.hpp"
-#include "core/deploy/peer_file.hpp"
+#include "conf/sources/environment.hpp"
+#include "conf/sources/files.hpp"
+#include "conf/values/resources.hpp"
+#include "core/deploy/worker/peer_file.hpp"
 #include "core/exit_codes.hpp"
-#include "net/elf.hpp"
-#include "net/exec.hpp"
-#include "net/fetch.hpp"
+#include "net/http/fetch.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/exec.hpp"
 
 namespace tinderbox::cmd {
 

@@ -7,7 +7,7 @@
 
 #include "cmd/roles.hpp"
 #include "conf/conf.hpp"
-#include "conf/environment.hpp"
+#include "conf/sources/environment.hpp"
 
 namespace CLI {
 class App;

@@ -13,13 +13,13 @@
 #include <filesystem>
 
 #include "cmd/roles.hpp"
-#include "conf/properties.hpp"
-#include "conf/submit_table.hpp"
+#include "conf/sources/properties.hpp"
+#include "conf/submit/submit_table.hpp"
 #include "core/exit_codes.hpp"
-#include "net/elf.hpp"
-#include "net/exec.hpp"
-#include "net/fetch.hpp"
+#include "net/http/fetch.hpp"
 #include "net/log.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/exec.hpp"
 
 namespace tinderbox::cmd {
 namespace {

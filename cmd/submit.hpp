@@ -1,7 +1,7 @@
 // What the submit role hands on to the conversation with a standalone master.
 #pragma once
 
-#include "conf/submit_options.hpp"
+#include "conf/submit/submit_options.hpp"
 
 namespace tinderbox::cmd {
 

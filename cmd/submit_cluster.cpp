@@ -1,14 +1,14 @@
 // Cluster deploy mode on a standalone master, and --kill and --status: one short conversation.
 #include "cmd/submit.hpp"
 #include "conf/keys.hpp"
-#include "conf/master_url.hpp"
-#include "core/deploy/submission_client.hpp"
+#include "conf/values/master_url.hpp"
+#include "core/deploy/client/submission_client.hpp"
 #include "core/exit_codes.hpp"
 #include "core/shell.hpp"
-#include "net/elf.hpp"
-#include "net/environment.hpp"
 #include "net/log.hpp"
-#include "net/signals.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/environment.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
 namespace {

@@ -5,14 +5,14 @@
 
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
-#include "conf/master_url.hpp"
-#include "conf/units.hpp"
+#include "conf/values/master_url.hpp"
+#include "conf/values/units.hpp"
 #include "core/deploy/service_parts.hpp"
-#include "core/deploy/worker_service.hpp"
+#include "core/deploy/worker/worker_service.hpp"
 #include "core/exit_codes.hpp"
-#include "net/environment.hpp"
 #include "net/log.hpp"
-#include "net/signals.hpp"
+#include "net/process/environment.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
 namespace {

@@ -1,8 +1,9 @@
 // Layers, typed reading, origins.
 #include "conf/conf.hpp"
 
-#include "conf/files.hpp"
-#include "conf/units.hpp"
+#include "conf/keys.hpp"
+#include "conf/sources/files.hpp"
+#include "conf/values/units.hpp"
 
 namespace tinderbox::conf {
 namespace {
@@ -89,6 +90,10 @@ std::optional<Conf::Found> Conf::resolve(const KeySpec& key) const {
 }
 
 void Conf::check() const {
+  if (get(kAuthenticate))
+    throw Error(
+        "spark.authenticate=true: connections cannot be authenticated yet; remove the "
+        "setting and keep the ports on a network that you trust");
   for (const auto& [name, entry] : entries_) {
     const KeySpec* key = find_key(name);
     if (!key) continue;

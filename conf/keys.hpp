@@ -22,8 +22,6 @@ inline constexpr Key<Opt<Text>> kAppName{"spark.app.name", "name of the applicat
 inline constexpr Key<Opt<Text>> kAppId{"spark.app.id", "id given by the cluster manager"};
 inline constexpr Key<Opt<int64_t>> kAppSubmitTime{"spark.app.submitTime",
                                                   "when submit ran, milliseconds since 1970"};
-inline constexpr Key<Opt<int64_t>> kAppStartTime{
-    "spark.app.startTime", "when the driver started, milliseconds since 1970"};
 inline constexpr Key<Words> kJars{"spark.jars", "",
                                   "the application's file; other entries have no effect"};
 inline constexpr Key<Words> kFiles{"spark.files", "",
@@ -35,8 +33,6 @@ inline constexpr Key<bool> kFilesOverwrite{"spark.files.overwrite", "false",
                                            "an added file may replace one with other content"};
 inline constexpr Key<Duration> kFilesFetchTimeout{"spark.files.fetchTimeout", "60s", Unit::kSecond,
                                                   "limit for fetching one file"};
-inline constexpr Key<bool> kLogConf{"spark.logConf", "false",
-                                    "log the effective configuration at start"};
 inline constexpr Key<Opt<Text>> kLogLevel{"spark.log.level",
                                           "log level: trace, debug, info, warn, error, off"};
 inline constexpr Key<Text> kRedactionRegex{"spark.redaction.regex",
@@ -127,9 +123,6 @@ inline constexpr Key<Duration> kWorkerCleanupInterval{"spark.worker.cleanup.inte
 inline constexpr Key<Duration> kWorkerCleanupAppDataTtl{
     "spark.worker.cleanup.appDataTtl", "604800", Unit::kSecond,
     "age at which an ended application's directory goes"};
-inline constexpr Key<bool> kCleanupFilesAfterExecutorExit{
-    "spark.storage.cleanupFilesAfterExecutorExit", "true",
-    "remove a dead executor's files, shuffle files excepted"};
 inline constexpr Key<Duration> kWorkerDriverTerminateTimeout{
     "spark.worker.driverTerminateTimeout", "10s", Unit::kMillisecond,
     "time between asking a driver to end and killing it"};
@@ -184,7 +177,6 @@ inline constexpr Key<int64_t> kDriverMaxResultSize{
     "most bytes of results of one stage; 0: no limit"};
 
 // Executors.
-inline constexpr Key<Opt<Text>> kExecutorId{"spark.executor.id", "an executor's own id"};
 inline constexpr Key<Opt<int>> kExecutorCores{
     "spark.executor.cores", "cores of one executor; unset: all of its worker's, 1 in local mode"};
 inline constexpr Key<int64_t> kExecutorMemory{"spark.executor.memory", "1g", Unit::kMiB,
@@ -200,9 +192,6 @@ inline constexpr Key<Duration> kExecutorHeartbeatInterval{"spark.executor.heartb
 inline constexpr Key<int> kExecutorHeartbeatMaxFailures{
     "spark.executor.heartbeat.maxFailures", "60",
     "failed heartbeats in a row before the executor ends with code 56"};
-inline constexpr Key<bool> kExecutorHeartbeatDropZero{
-    "spark.executor.heartbeat.dropZeroAccumulatorUpdates", "true",
-    "leave values of zero out of heartbeats"};
 
 // Network.
 inline constexpr Key<Duration> kNetworkTimeout{"spark.network.timeout", "120s", Unit::kSecond,
@@ -216,15 +205,11 @@ inline constexpr Key<Duration> kExecutorTimeout =
         .formerly("spark.storage.blockManagerSlaveTimeoutMs");
 inline constexpr Key<Duration> kRpcAskTimeout{"spark.rpc.askTimeout", kNetworkTimeout,
                                               "limit of a request to another process"};
-inline constexpr Key<Duration> kRpcLookupTimeout{"spark.rpc.lookupTimeout", kNetworkTimeout,
-                                                 "limit of finding another process"};
 inline constexpr Key<int64_t> kRpcMessageMaxSize{"spark.rpc.message.maxSize", "128", Unit::kMiB,
                                                  "largest control message"};
-inline constexpr Key<int64_t> kMaxRemoteBlockToMem{
-    "spark.network.maxRemoteBlockSizeFetchToMem", "200m", Unit::kByte,
-    "larger remote blocks go to disk while they are fetched"};
-inline constexpr Key<bool> kAuthenticate{"spark.authenticate", "false",
-                                         "require the shared secret on every connection"};
+inline constexpr Key<bool> kAuthenticate{
+    "spark.authenticate", "false",
+    "refused while it is true: connections are not authenticated yet"};
 inline constexpr Key<Opt<Secret>> kAuthenticateSecret{"spark.authenticate.secret",
                                                       "the shared secret"};
 
@@ -239,25 +224,12 @@ inline constexpr Key<int64_t> kTaskMaxDirectResultSize{"spark.task.maxDirectResu
                                                        "larger results are fetched as blocks"};
 inline constexpr Key<int> kTaskLaunchAhead{
     "tinderbox.task.launchAhead", "32", "tasks sent to an executor beyond its free cores; 0: none"};
-inline constexpr Key<Text> kSchedulerMode{"spark.scheduler.mode", "FIFO",
-                                          "order of jobs: FIFO or FAIR"};
-inline constexpr Key<Opt<Text>> kSchedulerAllocationFile{"spark.scheduler.allocation.file",
-                                                         "file that describes the FAIR pools"};
 inline constexpr Key<Duration> kSchedulerReviveInterval{"spark.scheduler.revive.interval", "1s",
                                                         Unit::kMillisecond,
                                                         "how often free cores are offered again"};
-inline constexpr Key<double> kMinRegisteredResourcesRatio{
-    "spark.scheduler.minRegisteredResourcesRatio", "0.0",
-    "share of the cores asked for which must be there before the first task"};
-inline constexpr Key<Duration> kMaxRegisteredResourcesWaitingTime{
-    "spark.scheduler.maxRegisteredResourcesWaitingTime", "30s", Unit::kMillisecond,
-    "longest wait for that share"};
 inline constexpr Key<int> kListenerQueueCapacity{
     "spark.scheduler.listenerbus.eventqueue.capacity", "10000",
     "events a listener queue holds before it drops some"};
-inline constexpr Key<Duration> kListenerExitTimeout{
-    "spark.scheduler.listenerbus.exitTimeout", "0ms", Unit::kMillisecond,
-    "longest wait for listeners at the end; 0: no limit"};
 inline constexpr Key<Duration> kLocalityWait{
     "spark.locality.wait", "3s", Unit::kMillisecond,
     "wait for a better place before a task takes the next locality level"};
@@ -274,14 +246,6 @@ inline constexpr Key<int> kStageMaxConsecutiveAttempts{
     "failed attempts of a stage in a row before its job fails"};
 inline constexpr Key<int> kStageMaxAttempts{"spark.stage.maxAttempts", "2147483647",
                                             "attempts of a stage in all before its job fails"};
-inline constexpr Key<bool> kStageIgnoreDecommissionFetchFailure{
-    "spark.stage.ignoreDecommissionFetchFailure", "true",
-    "do not count fetch failures from decommissioned executors"};
-inline constexpr Key<bool> kUnregisterOutputOnHost{
-    "spark.files.fetchFailure.unRegisterOutputOnHost", "false",
-    "a fetch failure drops every map output of that host"};
-inline constexpr Key<bool> kNoStageRetry{"spark.test.noStageRetry", "false",
-                                         "a fetch failure fails the job at once"};
 inline constexpr Key<Duration> kStarvationTimeout{"spark.starvation.timeout", "15s",
                                                   Unit::kMillisecond,
                                                   "how often a job without resources is reported"};
@@ -296,14 +260,10 @@ inline constexpr Key<int> kReducerMaxBlocksPerAddress{
     "spark.reducer.maxBlocksInFlightPerAddress", "2147483647", "blocks asked of one host at once"};
 inline constexpr Key<bool> kShuffleCompress{"spark.shuffle.compress", "true",
                                             "compress map outputs"};
-inline constexpr Key<bool> kShuffleSpillCompress{"spark.shuffle.spill.compress", "true",
-                                                 "compress spilled data"};
 inline constexpr Key<bool> kShuffleChecksum{"spark.shuffle.checksum.enabled", "true",
                                             "check every block of a map output"};
 inline constexpr Key<bool> kShuffleSync{"spark.shuffle.sync", "false",
                                         "force map outputs to disk before they count"};
-inline constexpr Key<int64_t> kShuffleFileBuffer{"spark.shuffle.file.buffer", "32k", Unit::kKiB,
-                                                 "buffer of one output file"};
 inline constexpr Key<int64_t> kShuffleMaxInMemoryOutput{
     "tinderbox.shuffle.maxInMemoryOutput", "64k", Unit::kByte,
     "map outputs up to this size stay in memory; 0: none"};
@@ -314,75 +274,33 @@ inline constexpr Key<Duration> kShuffleIoRetryWait{"spark.shuffle.io.retryWait",
 inline constexpr Key<Duration> kShuffleIoConnectionTimeout{
     "spark.shuffle.io.connectionTimeout", kNetworkTimeout,
     "silence after which a peer with open requests is lost"};
-inline constexpr Key<int64_t> kMapOutputMinSizeForBroadcast{
-    "spark.shuffle.mapOutput.minSizeForBroadcast", "512k", Unit::kByte,
-    "larger tables of map outputs are sent by broadcast"};
-inline constexpr Key<int> kMinPartitionsToHighlyCompress{
-    "spark.shuffle.minNumPartitionsToHighlyCompress", "2000",
-    "above as many reducers, small sizes are kept as an average"};
-inline constexpr Key<int64_t> kShuffleAccurateBlockThreshold{"spark.shuffle.accurateBlockThreshold",
-                                                             "104857600b", Unit::kByte,
-                                                             "sizes above are kept exactly"};
 inline constexpr Key<bool> kShuffleReadHostLocalDisk{
     "spark.shuffle.readHostLocalDisk", "true",
     "read outputs of this host's executors from their files"};
 inline constexpr Key<bool> kShuffleReduceLocality{
     "spark.shuffle.reduceLocality.enabled", "true",
     "prefer hosts that hold a fifth of a reducer's input"};
-inline constexpr Key<int> kShuffleBypassMergeThreshold{
-    "spark.shuffle.sort.bypassMergeThreshold", "200",
-    "up to as many reducers, outputs are not sorted"};
-inline constexpr Key<Text> kCompressionCodec{"spark.io.compression.codec", "lz4", "lz4 or zstd"};
-inline constexpr Key<int> kZstdLevel{"spark.io.compression.zstd.level", "1", "zstd's level"};
 
 // Storage, broadcast, files.
 inline constexpr Key<double> kMemoryFraction{
     "spark.memory.fraction", "0.6", "share of an executor's memory for blocks and shuffles"};
-inline constexpr Key<double> kMemoryStorageFraction{"spark.memory.storageFraction", "0.5",
-                                                    "share of that which blocks keep"};
 inline constexpr Key<int> kDiskStoreSubDirectories{"spark.diskStore.subDirectories", "64",
                                                    "sub-folders of each scratch folder"};
 inline constexpr Key<int64_t> kBroadcastBlockSize{"spark.broadcast.blockSize", "4m", Unit::kKiB,
                                                   "piece of a broadcast"};
-inline constexpr Key<bool> kBroadcastCompress{"spark.broadcast.compress", "true",
-                                              "compress broadcasts"};
-inline constexpr Key<bool> kBroadcastChecksum{"spark.broadcast.checksum", "true",
-                                              "check every piece of a broadcast"};
-inline constexpr Key<bool> kRddCompress{"spark.rdd.compress", "true",
-                                        "compress cached partitions on disk"};
-inline constexpr Key<bool> kCheckpointCompress{"spark.checkpoint.compress", "true",
-                                               "compress checkpoints"};
-inline constexpr Key<Opt<Text>> kCheckpointDir{"spark.checkpoint.dir", "folder of checkpoints"};
-inline constexpr Key<bool> kCleanerReferenceTracking{
-    "spark.cleaner.referenceTracking", "true",
-    "free shuffles, broadcasts and cached data that nothing refers to"};
-inline constexpr Key<bool> kCleanerCheckpoints{"spark.cleaner.referenceTracking.cleanCheckpoints",
-                                               "false", "remove such data's checkpoints too"};
+inline constexpr Key<Opt<Text>> kCheckpointDir{
+    "spark.checkpoint.dir", "folder of checkpoints, unless the application sets one"};
 inline constexpr Key<int> kRddLimitInitialPartitions{"spark.rdd.limit.initialNumPartitions", "1",
                                                      "partitions that take() reads first"};
 inline constexpr Key<int> kRddLimitScaleUpFactor{"spark.rdd.limit.scaleUpFactor", "4",
                                                  "growth of its next tries"};
-inline constexpr Key<bool> kFilesIgnoreMissing{"spark.files.ignoreMissingFiles", "false",
-                                               "skip input files that have gone"};
-inline constexpr Key<bool> kIgnoreEmptySplits{"spark.hadoopRDD.ignoreEmptySplits", "true",
-                                              "no partition for an empty file"};
 
 // Pages and progress.
-inline constexpr Key<bool> kUiEnabled{"spark.ui.enabled", "true", "serve the driver's pages"};
-inline constexpr Key<int> kUiPort{"spark.ui.port", "4040", "port of the driver's pages"};
-inline constexpr Key<bool> kUiKillEnabled{"spark.ui.killEnabled", "true",
-                                          "pages may kill applications, drivers, jobs and stages"};
 inline constexpr Key<Opt<bool>> kUiShowConsoleProgress{
     "spark.ui.showConsoleProgress", "progress bar on stderr; unset: when stderr is a terminal"};
 inline constexpr Key<Duration> kUiProgressInterval{"spark.ui.consoleProgress.update.interval",
                                                    "200ms", Unit::kMillisecond,
                                                    "how often the bar is drawn"};
-inline constexpr Key<int> kUiRetainedJobs{"spark.ui.retainedJobs", "1000", "jobs remembered"};
-inline constexpr Key<int> kUiRetainedStages{"spark.ui.retainedStages", "1000", "stages remembered"};
-inline constexpr Key<int> kUiRetainedTasks{"spark.ui.retainedTasks", "100000",
-                                           "tasks of a stage remembered"};
-inline constexpr Key<int> kUiRetainedDeadExecutors{"spark.ui.retainedDeadExecutors", "100",
-                                                   "dead executors remembered"};
 
 // Kubernetes: submit checks them as Spark does.
 inline constexpr Key<Opt<Text>> kKubernetesImage{"spark.kubernetes.container.image",

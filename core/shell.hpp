@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/machine.hpp"
-#include "net/codec.hpp"
-#include "net/endpoint.hpp"
 #include "net/log.hpp"
 #include "net/loop.hpp"
+#include "net/transport/endpoint.hpp"
+#include "net/wire/codec.hpp"
 
 namespace tinderbox::core {
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
-#   deploy/packages.sh build [plain|asan|tsan]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
+#   deploy/packages.sh build [plain|aarch64|asan|tsan]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
 #   deploy/packages.sh test|lint|image           the packages of the tests, of lint, of the image build
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
@@ -9,6 +9,9 @@ set -euo pipefail
 build_packages="g++ make pkg-config dpkg-dev ca-certificates cppzmq-dev libmsgpack-cxx-dev libcli11-dev
   libtomlplusplus-dev libspdlog-dev libfmt-dev catch2 libssl-dev nlohmann-json3-dev liblz4-dev libzstd-dev
   libxxhash-dev libabsl-dev zlib1g-dev"
+# What a cross build links, and what runs it here.
+aarch64_packages="g++-aarch64-linux-gnu qemu-user-static libssl-dev:arm64 liblz4-dev:arm64 libzstd-dev:arm64
+  libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64"
 test_packages="bible-kjv procps curl python3"
 lint_packages="clang-tidy-16 clang-format-16"
 image_packages="debootstrap buildah"
@@ -34,7 +37,7 @@ quietly() {
 
 # The words of $@ that are not installed packages.
 missing() {
-  { dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } | sed -n 's/ installed$//p' | sort -u |
+  { dpkg-query -W -f '${Package} ${db:Status-Status}\n${Package}:${Architecture} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } | sed -n 's/ installed$//p' | sort -u |
     comm -13 - <(printf '%s\n' "$@" | sort -u)
 }
 
@@ -102,11 +105,11 @@ build_zmq() {
   for f in "$src"/src/*.cpp "$src"/src/tweetnacl.c; do
     case $f in
       */ws_*.cpp | */wss_*.cpp) ;;  # the WebSocket transport, which needs a TLS library
-      *.c) echo "${compile/$cxx/gcc} -c $f -o $out/obj/$(basename "$f").o" ;;
+      *.c) echo "${compile/$cxx/${cxx%g++}gcc} -c $f -o $out/obj/$(basename "$f").o" ;;
       *) echo "$compile -std=c++17 -c $f -o $out/obj/$(basename "$f").o" ;;
     esac
   done | quietly xargs -P "$jobs" -I CMD sh -c CMD || die "libzmq does not compile: see above"
-  ar crs "$out/lib/libzmq.a" "$out"/obj/*.o
+  "${cxx%g++}ar" crs "$out/lib/libzmq.a" "$out"/obj/*.o
   rm -r "$out/obj"
 }
 
@@ -130,12 +133,12 @@ cached() {
 libraries() {
   cxx=${CXX:-g++}
   zmq_flags="-O2 -ffunction-sections -fdata-sections"
-  [ "$(uname -m)" = x86_64 ] && zmq_flags+=" -march=x86-64-v2"
+  [ "$("$cxx" -dumpmachine | cut -d- -f1)" = x86_64 ] && zmq_flags+=" -march=x86-64-v2"
   case $flavour in
-    plain) ;;
+    plain | aarch64) ;;
     asan) zmq_flags="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address" ;;
     tsan) zmq_flags="-O1 -g1 -fno-omit-frame-pointer -fsanitize=thread" ;;
-    *) die "unknown flavour '$flavour': plain, asan or tsan" ;;
+    *) die "unknown flavour '$flavour': plain, aarch64, asan or tsan" ;;
   esac
   zmq_version=$(dpkg-query -W -f '${source:Version}' libzmq3-dev)
   local key stamp
@@ -163,7 +166,14 @@ libraries() {
 [ -r /etc/debian_version ] || die "this is not a Debian system: the build takes its libraries from Debian's packages"
 case $purpose in
   # shellcheck disable=SC2086  # lists of words
-  build) install_packages $build_packages && libraries ;;
+  build)
+    install_packages $build_packages
+    if [ "$flavour" = aarch64 ] && [ "$(uname -m)" != aarch64 ]; then
+      dpkg --print-foreign-architectures | grep -qx arm64 || dpkg --add-architecture arm64
+      install_packages $aarch64_packages
+    fi
+    libraries
+    ;;
   test) install_packages $test_packages ;;
   lint) install_packages $lint_packages ;;
   image) install_packages $image_packages ;;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Everything `make test` runs, in turn; a failure does not stop the rest. Ends with `N passed, N failed`, where
-# each unit test case, each script tests/*_test.sh and each check counts one. ONLY=word runs the steps so named.
+# each unit test case, each script tests/processes/*_test.sh and each check counts one. ONLY=word runs the steps so named.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export TINDERBOX=$PWD/build/tinderbox
@@ -40,8 +40,8 @@ cases_of() {
 step unit "${MAKE:-make}" unit
 step layers tests/layers.sh
 step headers "${MAKE:-make}" headers
-for script in tests/*_test.sh; do
-  [ "$script" = tests/image_test.sh ] && continue  # part of `make image`
+for script in tests/processes/*_test.sh; do
+  [ "$(basename "$script")" = image_test.sh ] && continue  # part of `make image`
   step "$(basename "$script" .sh)" "$script"
 done
 echo "$passed passed, $failed failed"

@@ -3,7 +3,7 @@
 # cluster deploy mode; the counts are checked against coreutils.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. tests/cluster.sh
+. tests/processes/cluster.sh
 finish() { local code=$?; stop_cluster; [ $code -ne 0 ] || rm -rf "$dir"; exit $code; }
 trap finish EXIT
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/api/owned.hpp"
+#include "core/api/steps/owned.hpp"
 
 namespace tinderbox {
 

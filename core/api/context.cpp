@@ -237,8 +237,7 @@ void Context::set_checkpoint_dir(const std::string& directory) {
   if (path.starts_with("file:")) path = path.substr(5);
   while (path.starts_with("//")) path.erase(0, 1);
   // One folder an application and context: two of them may share `directory`.
-  path += "/" + runtime_.conf().get(conf::kAppId).value_or("local") + "-" +
-          std::to_string(next_rdd_.load());
+  path += "/" + runtime_.app_id().value + "-" + std::to_string(next_rdd_.load());
   auto made = runtime_.files().make_directories(path);
   if (!made)
     throw std::runtime_error("Cannot use checkpoint directory " + directory + ": " +
@@ -247,7 +246,14 @@ void Context::set_checkpoint_dir(const std::string& directory) {
   state_->checkpoint_dir = path;
 }
 
+bool Context::has_checkpoint_dir() const {
+  net::Lock lock(state_->mutex);
+  return !state_->checkpoint_dir.empty();
+}
+
 void Context::mark_checkpoint(const core::NodePtr& node, WriteCheckpoint write) {
+  const auto configured = runtime_.conf().get(conf::kCheckpointDir);
+  if (configured && !has_checkpoint_dir()) set_checkpoint_dir(*configured);
   net::Lock lock(state_->mutex);
   if (state_->checkpoint_dir.empty()) {
     throw std::logic_error("Checkpoint directory has not been set in the SparkContext");

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/runtime.hpp"
+#include "core/api/runtime/runtime.hpp"
 #include "core/plan/lineage.hpp"
 
 namespace tinderbox {
@@ -135,6 +135,7 @@ class Context {
   bool is_checkpointed(const core::Node& node) const;
 
  private:
+  bool has_checkpoint_dir() const;
   struct State;
   void write_checkpoints(const core::Node& root);
   void write_checkpoint(RddId id);

@@ -5,15 +5,15 @@
 // capture(values..., lambda).
 #pragma once
 
-#include "core/api/action.hpp"
-#include "core/api/narrow.hpp"
-#include "core/api/output.hpp"
-#include "core/api/partitioner.hpp"
 #include "core/api/shared.hpp"
-#include "core/api/shuffled.hpp"
 #include "core/api/sources.hpp"
+#include "core/api/steps/action.hpp"
+#include "core/api/steps/narrow.hpp"
+#include "core/api/steps/output.hpp"
+#include "core/api/steps/partitioner.hpp"
+#include "core/api/steps/shuffled.hpp"
+#include "core/api/steps/transform.hpp"
 #include "core/api/storage_levels.hpp"
-#include "core/api/transform.hpp"
 
 namespace tinderbox {
 

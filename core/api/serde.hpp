@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/plan/bytes.hpp"
-#include "net/fields.hpp"
+#include "net/wire/fields.hpp"
 
 namespace tinderbox {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/api/context.hpp"
-#include "core/api/owned.hpp"
+#include "core/api/steps/owned.hpp"
 #include "core/plan/task.hpp"
 #include "net/mutex.hpp"
 

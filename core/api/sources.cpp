@@ -3,8 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "core/api/input_paths.hpp"
 #include "core/api/rdd.hpp"
+#include "core/api/runtime/input_paths.hpp"
 
 namespace tinderbox {
 namespace core {

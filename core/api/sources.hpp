@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api/context.hpp"
-#include "core/api/node.hpp"
+#include "core/api/steps/node.hpp"
 
 namespace tinderbox::core {
 

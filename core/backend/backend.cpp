@@ -1,6 +1,6 @@
 #include "core/backend/backend.hpp"
 
-#include "conf/master_url.hpp"
+#include "conf/values/master_url.hpp"
 #include "core/backend/factories.hpp"
 
 namespace tinderbox::core {

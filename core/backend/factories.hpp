@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "conf/master_url.hpp"
+#include "conf/values/master_url.hpp"
 #include "core/backend/backend.hpp"
 
 namespace tinderbox::core {

@@ -5,7 +5,7 @@
 #include "conf/keys.hpp"
 #include "core/backend/factories.hpp"
 #include "core/executor/executor_service.hpp"
-#include "net/environment.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "conf/keys.hpp"
 #include "core/backend/standalone.hpp"
-#include "core/deploy/master_service.hpp"
-#include "core/deploy/worker_service.hpp"
-#include "net/environment.hpp"
+#include "core/deploy/master/master_service.hpp"
+#include "core/deploy/worker/worker_service.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {

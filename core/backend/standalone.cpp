@@ -1,9 +1,9 @@
 // spark://host:port[,…]: executors that a standalone master gives.
 #include "core/backend/standalone.hpp"
 #include "conf/keys.hpp"
-#include "core/deploy/app_client.hpp"
-#include "net/elf.hpp"
-#include "net/environment.hpp"
+#include "core/deploy/client/app_client.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {

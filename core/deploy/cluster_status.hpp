@@ -9,7 +9,7 @@
 
 #include "core/deploy/calendar.hpp"
 #include "core/deploy/states.hpp"
-#include "net/messages.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -14,7 +14,7 @@ constexpr std::string_view kHead =
     "color:#222}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.35em .7em;"
     "border-bottom:1px solid #ddd}th{background:#f5f5f5}ul{list-style:none;padding:0}"
-    "a{color:#06c}</style>";
+    "a{color:#06c}pre{background:#f5f5f5;padding:1em;overflow:auto}</style>";
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -112,14 +112,33 @@ std::string drivers_table(std::string_view title, const std::vector<DriverRow>& 
   return t.take();
 }
 
+/// A path of this page's own server, with parameters.
+std::string own_link(const std::string& path, std::string_view text) {
+  return "<a href=\"" + escaped(path) + "\">" + escaped(text) + "</a>";
+}
+
+std::string log_links(const std::string& path) {
+  return own_link(path + "stdout", "stdout") + " " + own_link(path + "stderr", "stderr");
+}
+
 std::string executors_table(std::string_view title, const std::vector<WorkerExecutorRow>& rows) {
   Table t(title, rows.size(),
-          {"ExecutorID", "State", "Cores", "Memory", "Resources", "Job Details"});
+          {"ExecutorID", "State", "Cores", "Memory", "Resources", "Job Details", "Logs"});
   for (const WorkerExecutorRow& e : rows)
     t.row({std::to_string(e.id), std::string(name_of(e.state)), std::to_string(e.cores),
            mebibytes(e.memory_mib), "",
            "ID: " + escaped(e.app.value) + "<br>Name: " + escaped(e.app_name) +
-               "<br>User: " + escaped(e.user)});
+               "<br>User: " + escaped(e.user),
+           log_links(log_path(e.app, e.id))});
+  return t.take();
+}
+
+std::string worker_drivers_table(std::string_view title, const std::vector<DriverRow>& rows) {
+  Table t(title, rows.size(),
+          {"DriverID", "Main Class", "State", "Cores", "Memory", "Resources", "Logs"});
+  for (const DriverRow& d : rows)
+    t.row({escaped(d.id.value), escaped(d.main_class), std::string(name_of(d.state)),
+           std::to_string(d.cores), mebibytes(d.memory_mib), "", log_links(log_path(d.id))});
   return t.take();
 }
 
@@ -146,6 +165,21 @@ std::string summary(const ClusterStatus& s) {
 
 }  // namespace
 
+std::string log_path(const AppId& app, int32_t executor) {
+  return "/logPage/?appId=" + app.value + "&executorId=" + std::to_string(executor) + "&logType=";
+}
+
+std::string log_path(const DriverId& driver) {
+  return "/logPage/?driverId=" + driver.value + "&logType=";
+}
+
+std::string log_view_page(const LogView& view) {
+  std::string body = "<p>" + own_link("/", "Back to Worker") + " &middot; " + escaped(view.range);
+  if (!view.earlier.empty()) body += " &middot; " + own_link(view.earlier, "Earlier");
+  if (!view.later.empty()) body += " &middot; " + own_link(view.later, "Later");
+  return page(view.title, body + "</p><pre>" + escaped(view.text) + "</pre>");
+}
+
 std::string master_page(const ClusterStatus& s, const Zone& zone) {
   return page("Spark Master at " + s.url,
               summary(s) + workers_table(s) +
@@ -155,18 +189,18 @@ std::string master_page(const ClusterStatus& s, const Zone& zone) {
                   drivers_table("Completed Drivers", s.completed_drivers, zone));
 }
 
-std::string worker_page(const WorkerStatus& s, const Zone& zone) {
+std::string worker_page(const WorkerStatus& s) {
   std::string body =
       "<ul>" + item("ID", escaped(s.id.value)) + item("Master URL", escaped(s.master_url)) +
       item("Cores", std::to_string(s.cores) + " (" + std::to_string(s.cores_used) + " Used)") +
       item("Memory", mebibytes(s.memory_mib) + " (" + mebibytes(s.memory_used_mib) + " Used)") +
       "</ul><p>" + link(s.master_web_ui_url, "Back to Master") + "</p>" +
       executors_table("Running Executors", s.executors);
-  if (!s.drivers.empty()) body += drivers_table("Running Drivers", s.drivers, zone);
+  if (!s.drivers.empty()) body += worker_drivers_table("Running Drivers", s.drivers);
   if (!s.finished_executors.empty())
     body += executors_table("Finished Executors", s.finished_executors);
   if (!s.finished_drivers.empty())
-    body += drivers_table("Finished Drivers", s.finished_drivers, zone);
+    body += worker_drivers_table("Finished Drivers", s.finished_drivers);
   return page("Spark Worker at " + s.host + ":" + std::to_string(s.port), body);
 }
 

@@ -2,8 +2,8 @@
 
 #include <ctime>
 
-#include "net/environment.hpp"
 #include "net/names.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 
@@ -48,7 +48,8 @@ int web_ui_port(const conf::Conf& conf, const conf::Key<int>& key, std::optional
 }
 
 StatusPages::StatusPages(net::Loop& loop, const conf::Conf& conf, const std::string& bind_host,
-                         int port, const std::string& service, Page page, Json json) {
+                         int port, const std::string& service, Page page, Json json,
+                         const More& more) {
   check_port(port, "The port of service '" + service + "'");
   auto html = [page = std::move(page)](const net::HttpRequest&) {
     net::HttpAnswer answer;
@@ -67,6 +68,7 @@ StatusPages::StatusPages(net::Loop& loop, const conf::Conf& conf, const std::str
   };
   server_.handle("/", net::on_loop(loop, std::move(html)));
   server_.handle("/json", net::on_loop(loop, std::move(data)));
+  for (const auto& [path, handler] : more) server_.handle(path, handler);
   net::HttpServer::Options where;
   where.host = bind_host;
   where.port = port;

@@ -7,9 +7,9 @@
 
 #include "conf/conf.hpp"
 #include "core/deploy/calendar.hpp"
-#include "net/endpoint.hpp"
-#include "net/http_server.hpp"
+#include "net/http/http_server.hpp"
 #include "net/loop.hpp"
+#include "net/transport/endpoint.hpp"
 
 namespace tinderbox::core {
 
@@ -29,15 +29,17 @@ int listen_on(net::SocketEndpoint& endpoint, const conf::Conf& conf, const std::
 /// else. Source: Spark 4.3 MasterArguments, WorkerArguments.
 int web_ui_port(const conf::Conf& conf, const conf::Key<int>& key, std::optional<int> option);
 
-/// The pages of one service: `/` and `/json`, answered on the loop.
+/// The pages of one service: `/` and `/json`, answered on the loop, and more, answered on the
+/// server's threads.
 class StatusPages {
  public:
   using Page = std::function<std::string()>;
   /// Given the field of `/json/FIELD`, empty for all.
   using Json = std::function<std::string(const std::string& field)>;
+  using More = std::map<std::string, net::HttpHandler>;
   /// Errors: conf::Error when the port can't be had.
   StatusPages(net::Loop& loop, const conf::Conf& conf, const std::string& bind_host, int port,
-              const std::string& service, Page page, Json json);
+              const std::string& service, Page page, Json json, const More& more = {});
   int port() const { return port_; }
 
  private:

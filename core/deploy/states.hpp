@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "net/messages.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -1,9 +1,9 @@
 #include "core/executor/app_files.hpp"
 
 #include "conf/keys.hpp"
-#include "conf/resources.hpp"
-#include "core/deploy/peer_file.hpp"
-#include "net/fetch.hpp"
+#include "conf/values/resources.hpp"
+#include "core/deploy/worker/peer_file.hpp"
+#include "net/http/fetch.hpp"
 
 namespace tinderbox::core {
 

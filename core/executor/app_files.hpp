@@ -7,7 +7,7 @@
 
 #include "conf/conf.hpp"
 #include "core/storage/block_manager.hpp"
-#include "net/messages.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -6,7 +6,7 @@
 #include "core/executor/task_services.hpp"
 #include "core/exit_codes.hpp"
 #include "core/shell.hpp"
-#include "net/environment.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -8,8 +8,8 @@
 #include "conf/conf.hpp"
 #include "core/executor/executor.hpp"
 #include "core/executor/process_blocks.hpp"
-#include "net/endpoint.hpp"
 #include "net/loop.hpp"
+#include "net/transport/endpoint.hpp"
 
 namespace tinderbox::core {
 

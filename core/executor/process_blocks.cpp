@@ -1,8 +1,8 @@
 #include "core/executor/process_blocks.hpp"
 
-#include "conf/address.hpp"
 #include "conf/keys.hpp"
-#include "net/environment.hpp"
+#include "conf/values/address.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 

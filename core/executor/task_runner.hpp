@@ -18,9 +18,9 @@
 
 #include "core/plan/program.hpp"
 #include "core/plan/task.hpp"
-#include "net/messages.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -14,9 +14,9 @@
 #include "core/storage/block_transfer.hpp"
 #include "core/storage/broadcast_header.hpp"
 #include "net/files.hpp"
-#include "net/messages.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -11,19 +11,12 @@ namespace {
 
 enum class Link : uint8_t { OneToOne, Range, Table, Shuffle };
 
-const Node& resolve(const Node& node, const Replacements& replacements) {
-  const auto found = replacements.find(node.id);
-  return found == replacements.end() ? node : *found->second;
-}
-
 /// Parents before children, each node once.
 class NodeTable {
  public:
-  NodeTable(const Node& root, const Replacements& replacements) : replacements_(replacements) {
-    visit(resolve(root, replacements));
-  }
+  explicit NodeTable(const Node& root) { visit(root); }
   const std::vector<const Node*>& nodes() const { return nodes_; }
-  size_t index_of(const Node& node) const { return index_.at(&resolve(node, replacements_)); }
+  size_t index_of(const Node& node) const { return index_.at(&node); }
 
  private:
   // An explicit stack: a chain of operators may be longer than a thread's stack.
@@ -40,11 +33,10 @@ class NodeTable {
       }
       const auto* narrow = std::get_if<NarrowDependency>(&node->dependencies[next++]);
       if (!narrow) continue;
-      const Node& parent = resolve(*narrow->parent, replacements_);
+      const Node& parent = *narrow->parent;
       if (begun.insert(&parent).second) path.emplace_back(&parent, 0);
     }
   }
-  const Replacements& replacements_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> index_;
 };
@@ -203,8 +195,7 @@ class DecodedProgram final : public Program {
 /// Walks (node, partition) pairs that one task reaches; remembers them, since zips make diamonds.
 class InputCollector {
  public:
-  InputCollector(Encoder& out, const Replacements& replacements)
-      : out_(out), replacements_(replacements) {}
+  explicit InputCollector(Encoder& out) : out_(out) {}
   void visit(const Node& root, int32_t partition) {
     push(root, partition);
     while (!todo_.empty()) {
@@ -221,8 +212,7 @@ class InputCollector {
   }
 
  private:
-  void push(const Node& unresolved, int32_t partition) {
-    const Node& node = resolve(unresolved, replacements_);
+  void push(const Node& node, int32_t partition) {
     if (seen_.insert({&node, partition}).second) todo_.emplace_back(&node, partition);
   }
   void emit(const Node& node, int32_t p) {
@@ -234,21 +224,20 @@ class InputCollector {
     out_.text(bytes);
   }
   Encoder& out_;
-  const Replacements& replacements_;
   std::set<std::pair<const Node*, int32_t>> seen_;
   std::vector<std::pair<const Node*, int32_t>> todo_;
 };
 
 /// The usual case, without a table of what was seen: a chain of one-to-one parents down to one
 /// source.
-bool chain_inputs(const Node& root, int32_t p, const Replacements& replacements, Encoder& out) {
-  const Node* node = &resolve(root, replacements);
+bool chain_inputs(const Node& root, int32_t p, Encoder& out) {
+  const Node* node = &root;
   while (node->dependencies.size() == 1) {
     const auto* narrow = std::get_if<NarrowDependency>(&node->dependencies[0]);
     if (!narrow) return true;
     if (narrow->kind != NarrowDependency::Kind::OneToOne || !node->source_data.empty())
       return false;
-    node = &resolve(*narrow->parent, replacements);
+    node = narrow->parent.get();
   }
   if (!node->dependencies.empty()) return false;
   if (static_cast<size_t>(p) < node->source_data.size() &&
@@ -262,9 +251,8 @@ bool chain_inputs(const Node& root, int32_t p, const Replacements& replacements,
 
 }  // namespace
 
-Bytes encode_program(const Node& root, const Descriptor* terminal, std::string_view captured,
-                     const Replacements& replacements) {
-  const NodeTable table(root, replacements);
+Bytes encode_program(const Node& root, const Descriptor* terminal, std::string_view captured) {
+  const NodeTable table(root);
   Bytes bytes;
   Encoder out(bytes);
   out.varint(table.nodes().size());
@@ -274,10 +262,10 @@ Bytes encode_program(const Node& root, const Descriptor* terminal, std::string_v
   return bytes;
 }
 
-Bytes encode_inputs(const Node& root, int32_t p, const Replacements& replacements) {
+Bytes encode_inputs(const Node& root, int32_t p) {
   Bytes bytes;
   Encoder out(bytes);
-  if (!chain_inputs(root, p, replacements, out)) InputCollector(out, replacements).visit(root, p);
+  if (!chain_inputs(root, p, out)) InputCollector(out).visit(root, p);
   return bytes;
 }
 

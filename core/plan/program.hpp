@@ -3,7 +3,6 @@
 // msgpack.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -12,18 +11,14 @@
 
 namespace tinderbox::core {
 
-/// What stands for a node that was checkpointed: its lineage is cut there.
-using Replacements = std::map<RddId, NodePtr>;
-
 /// Nodes reachable from `root` by narrow dependencies, each once; shuffle dependencies become
 /// leaves that carry shuffle id and shape. Each node's storage level says whether to read and keep
 /// it in the block store.
-Bytes encode_program(const Node& root, const Descriptor* terminal, std::string_view captured,
-                     const Replacements& replacements = {});
+Bytes encode_program(const Node& root, const Descriptor* terminal, std::string_view captured);
 
 /// Bytes of every source partition that partition `p` of `root` reaches through narrow
 /// dependencies. Empty when no source has data.
-Bytes encode_inputs(const Node& root, int32_t p, const Replacements& replacements = {});
+Bytes encode_inputs(const Node& root, int32_t p);
 
 /// A rebuilt stage. Thread: run() may be called by several task threads at once.
 class Program {

@@ -14,8 +14,8 @@
 
 #include "core/plan/lineage.hpp"
 #include "net/files.hpp"
-#include "net/messages.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -7,13 +7,13 @@
 
 #include <cstdint>
 
-#include "core/scheduler/commit_coordinator.hpp"
-#include "core/scheduler/dag_scheduler.hpp"
+#include "core/scheduler/dag/commit_coordinator.hpp"
+#include "core/scheduler/dag/dag_scheduler.hpp"
+#include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/driver_io.hpp"
-#include "core/scheduler/executors.hpp"
-#include "core/scheduler/map_output_tracker.hpp"
 #include "core/scheduler/options.hpp"
-#include "core/scheduler/task_scheduler.hpp"
+#include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/tasks/task_scheduler.hpp"
 #include "core/storage/block_master.hpp"
 
 namespace tinderbox::core {

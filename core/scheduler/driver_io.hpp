@@ -9,7 +9,7 @@
 #include "core/machine.hpp"
 #include "core/plan/job.hpp"
 #include "core/status/events.hpp"
-#include "net/messages.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

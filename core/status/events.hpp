@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "net/messages.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

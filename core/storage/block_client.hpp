@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/machine.hpp"
-#include "net/messages.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -17,9 +17,9 @@
 #include "core/storage/map_output_store.hpp"
 #include "core/storage/memory_store.hpp"
 #include "net/files.hpp"
-#include "net/messages.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "net/messages.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
 

@@ -15,8 +15,8 @@
 #include "core/storage/block_client.hpp"
 #include "core/storage/block_manager.hpp"
 #include "core/storage/block_server.hpp"
-#include "net/endpoint.hpp"
 #include "net/mutex.hpp"
+#include "net/transport/endpoint.hpp"
 
 namespace tinderbox::core {
 

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "core/api/tinderbox.hpp"
-#include "net/codec.hpp"
-#include "net/fields.hpp"
+#include "net/wire/codec.hpp"
+#include "net/wire/fields.hpp"
 
 namespace {
 
@@ -160,18 +160,6 @@ class Connection {
 
 // ---- messages of every kind, filled at random ----------------------------------------
 
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsVector = false;
-template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = true;
-template <class T>
-inline constexpr bool kIsMap = false;
-template <class K, class V>
-inline constexpr bool kIsMap<std::map<K, V>> = true;
 
 Bytes odd_text() {
   static const Bytes all[] = {"",
@@ -216,12 +204,12 @@ void fill(T& v) {
     v = odd_text();
   else if constexpr (std::is_same_v<T, Payload>)
     v = Payload(random_bytes(below(1500)));
-  else if constexpr (kIsOptional<T>) {
+  else if constexpr (net::kIsOptional<T>) {
     if (below(2)) fill(v.emplace());
-  } else if constexpr (kIsVector<T>) {
+  } else if constexpr (net::kIsVector<T>) {
     v.resize(below(4));
     for (auto& x : v) fill(x);
-  } else if constexpr (kIsMap<T>) {
+  } else if constexpr (net::kIsMap<T>) {
     for (uint64_t n = below(3); n > 0; --n) {
       typename T::key_type key;
       fill(key);

@@ -1,0 +1,37 @@
+#include "core/api/runtime/driver_options.hpp"
+
+#include "conf/keys.hpp"
+#include "conf/sources/environment.hpp"
+
+namespace tinderbox::core {
+
+DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app) {
+  DriverOptions o;
+  o.app = app;
+  for (const auto& [name, value] : conf::without_node_values(conf).pairs())
+    o.properties[name] = value;
+  o.properties["spark.app.id"] = app.value;
+  o.is_local = backend.is_local();
+  o.cluster_manager = !backend.is_local();
+  o.task_cpus = conf.get(conf::kTaskCpus);
+  int32_t of_backend = backend.max_task_failures();
+  o.max_task_failures = of_backend >= 0 ? of_backend : conf.get(conf::kTaskMaxFailures);
+  o.launch_ahead = conf.get(conf::kTaskLaunchAhead);
+  o.max_consecutive_attempts = conf.get(conf::kStageMaxConsecutiveAttempts);
+  o.max_stage_attempts = conf.get(conf::kStageMaxAttempts);
+  o.locality_wait_process = conf.get(conf::kLocalityWaitProcess);
+  o.locality_wait_node = conf.get(conf::kLocalityWaitNode);
+  o.locality_wait_rack = conf.get(conf::kLocalityWaitRack);
+  o.locality_legacy_reset = conf.get(conf::kLocalityLegacyReset);
+  o.reduce_locality = conf.get(conf::kShuffleReduceLocality);
+  o.revive_interval = conf.get(conf::kSchedulerReviveInterval);
+  o.starvation_timeout = conf.get(conf::kStarvationTimeout);
+  o.remove_delay = conf.get(conf::kExecutorRemoveDelay);
+  o.executor_timeout = conf.get(conf::kNetworkTimeout);
+  o.executor_check_interval = conf.get(conf::kNetworkTimeoutInterval);
+  o.max_result_size = conf.get(conf::kDriverMaxResultSize);
+  o.max_message_size = conf.get(conf::kRpcMessageMaxSize);
+  return o;
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,321 @@
+#include "core/api/runtime/driver_runtime.hpp"
+
+#include <filesystem>
+#include <thread>
+
+#include "conf/keys.hpp"
+#include "conf/sources/environment.hpp"
+#include "conf/values/resources.hpp"
+#include "core/api/runtime/driver_options.hpp"
+#include "core/api/runtime/job_waiters.hpp"
+#include "core/backend/backend.hpp"
+#include "core/executor/app_files.hpp"
+#include "core/executor/process_blocks.hpp"
+#include "core/executor/task_services.hpp"
+#include "core/plan/program.hpp"
+#include "core/scheduler/driver.hpp"
+#include "core/shell.hpp"
+#include "net/names.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/environment.hpp"
+#include "net/process/signals.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+std::string host_of(const conf::Conf& conf) {
+  if (auto host = conf.get(conf::kDriverHost)) return *host;
+  if (conf.get(conf::kMaster).starts_with("local")) return "127.0.0.1";
+  return conf.get(conf::kLocalIp).value_or(net::local_host_address());
+}
+
+ProgramCodec program_codec() {
+  return {[](const Node& root, const Descriptor* terminal, std::string_view captured) {
+            return encode_program(root, terminal, captured);
+          },
+          [](const Node& root, int32_t p) { return encode_inputs(root, p); }};
+}
+
+/// The driver asks itself nothing: its own services never send.
+struct NoLink final : DriverLink {
+  void send(ToDriver) override {}
+};
+
+class RealDriverRuntime final : public DriverRuntime {
+ public:
+  RealDriverRuntime(conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners)
+      : conf_(std::move(conf)),
+        host_(host_of(conf_)),
+        loop_(net::make_poll_loop()),
+        bus_(bus_options()) {
+    for (auto& listener : listeners) bus_.add(std::move(listener));
+    bus_.start();
+  }
+  ~RealDriverRuntime() override { stop(); }
+
+  void open() {
+    open_blocks();
+    backend_ = make_backend(conf_.get(conf::kMaster), place());
+    board_ = std::make_unique<Switchboard>(backend_->endpoint());
+    loop_->post([this] { backend_->start(*board_); });
+    thread_ = std::thread([this] { loop_->run(); });
+    wait_for_registration();
+  }
+
+  // ---- Runtime: user threads ----
+
+  void run_job(JobRequest job, const OnResult& on_result) override {
+    uint64_t ticket = job.ticket = waiters_.open();
+    post(SubmitJob{std::move(job)});
+    std::exception_ptr thrown;
+    for (bool ended = false; !ended;) {
+      JobWaiters::Taken taken = waiters_.wait(ticket);
+      merge(taken.updates);
+      for (DeliverResult& r : taken.results) {
+        if (thrown) break;
+        try {
+          on_result(r.position, std::move(r.value));
+        } catch (...) {
+          thrown = std::current_exception();
+          post(CancelJob{ticket, "because its result could not be used"});
+        }
+      }
+      ended = taken.ended;
+      if (ended && !thrown && !taken.error.empty()) throw JobFailed(taken.error);
+    }
+    if (thrown) std::rethrow_exception(thrown);
+    // The listeners learn of the end later than the application, which may print now.
+    net::show_status_line({});
+  }
+  int32_t default_parallelism() const override {
+    if (auto n = conf_.get(conf::kDefaultParallelism)) return *n;
+    int32_t known = backend_->known_cores();
+    return known > 0 ? known : std::max(2, cores_.load());
+  }
+  const conf::Conf& conf() const override { return conf_; }
+  net::Files& files() override { return *blocks_->files; }
+
+  void put_broadcast(BroadcastId id, Payload value) override {
+    Result<bool> made = services_->create_broadcast(id, std::move(value));
+    if (!made) throw JobFailed(made.error().message);
+  }
+  void remove_broadcast(BroadcastId id, bool keep_on_driver) override {
+    // A local executor shares the driver's blocks: there is nothing to free but all of it.
+    if (!keep_on_driver || !backend_->local_executor()) post(DestroyBroadcast{id});
+    if (!keep_on_driver) services_->on_driver_message(RemoveBroadcast{id});
+  }
+  void unpersist(RddId id) override { post(UnpersistRdd{id}); }
+  void forget_shuffle(ShuffleId id) override { post(ForgetShuffle{id}); }
+  void checkpointed(RddId id, NodePtr replacement) override {
+    post(CheckpointDone{id, std::move(replacement)});
+  }
+  void register_accumulator(AccumulatorId id, const std::string&, MergeAccumulator merge) override {
+    net::Lock lock(accumulators_mutex_);
+    accumulators_[id] = std::move(merge);
+  }
+  void add_file(const std::string& path, bool archive) override {
+    std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
+    if (!backend_->local_executor())
+      url = hand_out_app_file(url, *blocks_->manager, blocks_->id.address);
+    post(ShipFiles{archive ? AddFiles{{}, {url}} : AddFiles{{url}, {}}});
+  }
+  void add_listener(std::shared_ptr<Listener> listener) override { bus_.add(std::move(listener)); }
+  void cancel_job_group(const std::string& group) override { post(CancelJobGroup{group}); }
+  void cancel_all_jobs() override { post(CancelAllJobs{}); }
+
+  // ---- DriverRuntime ----
+
+  void stop() override {
+    if (!thread_.joinable()) return;
+    post(StopDriver{"because SparkContext was shut down"});
+    loop_->post([this] {
+      backend_->stop();
+      signals_.reset();
+      shared_.reset();
+      loop_->stop();
+    });
+    thread_.join();
+    services_->stop("the driver stops");
+    bus_.post(ListenerEvent(ApplicationEnded{loop_->now()}));
+    bus_.stop();
+    shell_.reset();
+    board_.reset();
+    backend_.reset();
+  }
+  void cancel_everything(const std::string& reason) override { post(StopDriver{reason}); }
+  const AppId& app_id() const override { return app_; }
+  net::Loop& loop() override { return *loop_; }
+  void on_stop_signal(std::function<void(int)> stop) override {
+    loop_->post([this, stop = std::move(stop)] {
+      signals_ = std::make_unique<net::StopSignals>(*loop_, stop);
+    });
+  }
+
+  // ---- effects: the loop's thread ----
+
+  void apply(const DeliverResult& e) { waiters_.put(e); }
+  void apply(const DeliverJobEnd& e) { waiters_.put(e); }
+  void apply(const ApplyAccumulators& e) { waiters_.put(e); }
+  void apply(const Publish& e) {
+    for (const ListenerEvent& event : e.events) {
+      if (auto* joined = std::get_if<ExecutorJoined>(&event)) cores_ += joined->cores;
+      events_.push_back(event);
+    }
+  }
+  void apply(const FetchResult& e) {
+    blocks_->transfer->fetch_async({e.from, e.block, e.size, -1, -1},
+                                   [this, task = e.task](Result<Payload> bytes) {
+                                     post(ResultFetched{task, std::move(bytes)});
+                                   });
+  }
+  void apply(const SendShared& e) {
+    if (e.message != shared_) shared_packet_ = net::encode(*e.message);
+    shared_ = e.message;
+    board_->endpoint().send(e.to, shared_packet_);
+  }
+  void apply(const KillBackendExecutor& e) { backend_->kill(e.executor, e.replace); }
+  void end_of_turn() {
+    if (!events_.empty()) bus_.post(std::exchange(events_, {}));
+    waiters_.end_of_turn();
+  }
+
+ private:
+  void post(DriverEvent event) {
+    auto shared = std::make_shared<DriverEvent>(std::move(event));
+    loop_->post([this, shared] {
+      if (shell_)
+        shell_->feed(std::move(*shared));
+      else if (auto* dead = std::get_if<BackendDead>(shared.get()))
+        never_registered(dead->reason);
+      else
+        early_.push_back(std::move(*shared));
+    });
+  }
+
+  ListenerBus::Options bus_options() const {
+    ListenerBus::Options o;
+    o.capacity = static_cast<size_t>(std::max(0, conf_.get(conf::kListenerQueueCapacity)));
+    o.warn = [](const std::string& line) { net::log(net::Level::Warn, "ListenerBus", line); };
+    o.now = [loop = loop_.get()] { return loop->now(); };
+    return o;
+  }
+
+  void open_blocks() {
+    ProcessBlocksOptions o;
+    o.conf = conf_;
+    o.self = {"driver"};
+    o.host = host_;
+    o.bind_host = conf_.get(conf::kDriverBindAddress).value_or(host_);
+    o.port = conf_.get(conf::kDriverBlockManagerPort);
+    o.network = !is_local(conf_.get(conf::kMaster));
+    o.memory = conf_.get(conf::kDriverMemory);
+    auto opened = ProcessBlocks::open(
+        o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
+    if (!opened) throw conf::Error(opened.error().message);
+    blocks_ = std::move(*opened);
+    if (o.network)
+      file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
+    ExecutorServicesOptions services;
+    services.self = blocks_->id;
+    services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
+    services_ =
+        std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, link_);
+  }
+  /// Executors find the driver's own blocks without the table; only a local executor's count in it.
+  void blocks_moved(std::vector<BlockUpdate> updates) {
+    if (PeerId self = backend_ ? backend_->local_executor() : 0)
+      post(Received<ToDriver>{self, BlockUpdates{{"driver"}, std::move(updates)}});
+  }
+  static bool is_local(const std::string& master) {
+    return master.starts_with("local") && !master.starts_with("local-cluster");
+  }
+
+  BackendPlace place() {
+    return {.loop = *loop_,
+            .conf = conf_,
+            .app_name = conf_.get(conf::kAppName).value_or(""),
+            .build_id = net::own_build_id(),
+            .code_hash = net::own_code_hash(),
+            .blocks = blocks_.get(),
+            .host = host_,
+            .post = [this](DriverEvent e) { post(std::move(e)); },
+            .registered = [this](AppId app) { registered(std::move(app)); }};
+  }
+
+  /// The machine exists from now on; what came before waits no longer. Thread: the loop's.
+  void registered(AppId app) {
+    DriverOptions options = driver_options(conf_, *backend_, app);
+    options.build_id = net::own_build_id();
+    options.code_hash = net::own_code_hash();
+    options.driver_block_address = blocks_->id.address;
+    for (auto& [name, value] : file_properties_) options.properties[name] = value;
+    driver_ = std::make_unique<Driver>(std::move(options), program_codec());
+    shell_ = std::make_unique<Shell<Driver, RealDriverRuntime>>(*loop_, *board_, *driver_, *this,
+                                                                "Driver");
+    shell_->listen<ToDriver>();
+    shell_->listen_losses();
+    bus_.post(ListenerEvent(ApplicationStarted{conf_.get(conf::kAppName).value_or(""), app,
+                                               net::user_name(), loop_->now()}));
+    for (DriverEvent& event : std::exchange(early_, {})) shell_->feed(std::move(event));
+    net::Lock lock(registration_mutex_);
+    app_ = std::move(app);
+    registration_.notify_all();
+  }
+
+  void never_registered(const std::string& reason) {
+    net::Lock lock(registration_mutex_);
+    no_registration_ = reason;
+    registration_.notify_all();
+  }
+
+  void wait_for_registration() {
+    net::Lock lock(registration_mutex_);
+    while (app_.value.empty() && no_registration_.empty()) registration_.wait(lock);
+    if (app_.value.empty()) throw conf::Error(no_registration_);
+  }
+
+  void merge(const std::vector<AccumulatorUpdate>& updates) {
+    if (updates.empty()) return;
+    net::Lock lock(accumulators_mutex_);
+    for (const AccumulatorUpdate& u : updates)
+      if (auto a = accumulators_.find(u.id); a != accumulators_.end()) a->second(u.value);
+  }
+
+  const conf::Conf conf_;
+  const std::string host_;
+  std::unique_ptr<net::PollLoop> loop_;
+  ListenerBus bus_;
+  NoLink link_;
+  std::unique_ptr<ProcessBlocks> blocks_;
+  std::unique_ptr<ExecutorServices> services_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Switchboard> board_;
+  std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Shell<Driver, RealDriverRuntime>> shell_;
+  std::unique_ptr<net::StopSignals> signals_;
+  std::map<std::string, std::string> file_properties_;
+  std::vector<DriverEvent> early_;
+  std::vector<ListenerEvent> events_;
+  std::shared_ptr<const ToExecutor> shared_;  // what shared_packet_ is
+  net::Packet shared_packet_;
+  JobWaiters waiters_;
+  std::atomic<int32_t> cores_{0};
+  net::Mutex registration_mutex_;
+  std::string no_registration_ GUARDED_BY(registration_mutex_);
+  net::Condition registration_;
+  AppId app_;
+  net::Mutex accumulators_mutex_;
+  std::map<AccumulatorId, MergeAccumulator> accumulators_ GUARDED_BY(accumulators_mutex_);
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<DriverRuntime> DriverRuntime::start(
+    conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners) {
+  auto runtime = std::make_unique<RealDriverRuntime>(std::move(conf), std::move(listeners));
+  runtime->open();
+  return runtime;
+}
+
+}  // namespace tinderbox::core

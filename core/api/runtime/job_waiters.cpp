@@ -1,0 +1,50 @@
+#include "core/api/runtime/job_waiters.hpp"
+
+namespace tinderbox::core {
+
+uint64_t JobWaiters::open() {
+  net::Lock lock(mutex_);
+  waiters_[++last_] = std::make_unique<Waiter>();
+  return last_;
+}
+
+JobWaiters::Taken JobWaiters::wait(uint64_t ticket) {
+  net::Lock lock(mutex_);
+  Waiter& w = *waiters_.at(ticket);
+  while (w.taken.results.empty() && !w.taken.ended) w.changed.wait(lock);
+  Taken taken;
+  std::swap(taken, w.taken);
+  taken.updates.swap(updates_);
+  if (taken.ended) waiters_.erase(ticket);
+  return taken;
+}
+
+void JobWaiters::put(const DeliverResult& result) { results_of_turn_.push_back(result); }
+void JobWaiters::put(const DeliverJobEnd& end) { ends_of_turn_.push_back(end); }
+void JobWaiters::put(const ApplyAccumulators& a) {
+  updates_of_turn_.insert(updates_of_turn_.end(), a.updates.begin(), a.updates.end());
+}
+
+void JobWaiters::end_of_turn() {
+  if (results_of_turn_.empty() && ends_of_turn_.empty() && updates_of_turn_.empty()) return;
+  net::Lock lock(mutex_);
+  std::move(updates_of_turn_.begin(), updates_of_turn_.end(), std::back_inserter(updates_));
+  updates_of_turn_.clear();
+  for (DeliverResult& r : results_of_turn_) {
+    auto w = waiters_.find(r.ticket);
+    if (w == waiters_.end()) continue;
+    w->second->taken.results.push_back(std::move(r));
+    if (w->second->taken.results.size() == 1) w->second->changed.notify_one();
+  }
+  results_of_turn_.clear();
+  for (DeliverJobEnd& e : ends_of_turn_) {
+    auto w = waiters_.find(e.ticket);
+    if (w == waiters_.end()) continue;
+    w->second->taken.ended = true;
+    w->second->taken.error = std::move(e.error);
+    w->second->changed.notify_one();
+  }
+  ends_of_turn_.clear();
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,188 @@
+// Aggregation by key: what is done to values, and the table in which it is done on both sides of a
+// shuffle.
+#pragma once
+
+#include "core/api/closure.hpp"
+#include "core/api/steps/partitioner.hpp"
+#include "core/shuffle/combine_table.hpp"
+
+namespace tinderbox::core {
+
+// An aggregator says: Combined (what is kept a key), Result (what readers get), and how values
+// become and join one.
+
+/// Source: reduceByKey.
+template <class V, class F>
+struct ReduceAggregator {
+  using Combined = owned_t<V>;
+  using Result = V;
+  F f;
+  auto parts() const { return std::tie(f); }
+  Combined create(V&& value) const { return own<V>(std::move(value)); }
+  void merge_value(Combined& into, V&& value) const {
+    into = Combined(f(std::move(into), std::move(value)));
+  }
+  void merge_combined(Combined& into, Combined&& other) const {
+    into = Combined(f(std::move(into), std::move(other)));
+  }
+};
+
+/// Source: groupByKey.
+template <class V>
+struct GroupAggregator {
+  using Combined = std::vector<owned_t<V>>;
+  using Result = Combined;
+  Combined create(V&& value) const {
+    Combined group;
+    group.push_back(own<V>(std::move(value)));
+    return group;
+  }
+  void merge_value(Combined& into, V&& value) const { into.push_back(own<V>(std::move(value))); }
+  void merge_combined(Combined& into, Combined&& other) const {
+    into.insert(into.end(), std::make_move_iterator(other.begin()),
+                std::make_move_iterator(other.end()));
+  }
+};
+
+/// Source: aggregateByKey: a copy of `zero` a key. The functions return the new sum.
+template <class V, class U, class Seq, class Comb>
+struct ZeroAggregator {
+  using Combined = U;
+  using Result = U;
+  Datum<U> zero;
+  Seq seq;
+  Comb comb;
+  auto parts() const { return std::tie(zero, seq, comb); }
+  Combined create(V&& value) const { return U(seq(U(zero.value), std::move(value))); }
+  void merge_value(Combined& into, V&& value) const {
+    into = U(seq(std::move(into), std::move(value)));
+  }
+  void merge_combined(Combined& into, Combined&& other) const {
+    into = U(comb(std::move(into), std::move(other)));
+  }
+};
+
+/// Source: combineByKey.
+template <class V, class Create, class Seq, class Comb>
+struct CombineAggregator {
+  using Combined = std::decay_t<std::invoke_result_t<const Create&, V>>;
+  using Result = Combined;
+  static_assert(std::is_same_v<Combined, owned_t<Combined>>,
+                "what is combined is kept: it must own its bytes");
+  Create create_f;
+  Seq seq;
+  Comb comb;
+  auto parts() const { return std::tie(create_f, seq, comb); }
+  Combined create(V&& value) const { return create_f(std::move(value)); }
+  void merge_value(Combined& into, V&& value) const {
+    into = Combined(seq(std::move(into), std::move(value)));
+  }
+  void merge_combined(Combined& into, Combined&& other) const {
+    into = Combined(comb(std::move(into), std::move(other)));
+  }
+};
+
+/// Values of equal keys, combined. Small plain values lie in the table's slots, others beside them.
+template <class K, class C>
+class Combiner {
+ public:
+  static constexpr bool kInline = std::is_trivially_copyable_v<C> &&
+                                  std::is_default_constructible_v<C> &&
+                                  sizeof(C) <= sizeof(uint64_t);
+
+  /// create() → C for a new key, else merge(C&).
+  template <class Create, class Merge>
+  void add(const K& key, Create&& create, Merge&& merge) {
+    const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
+    put(table_.upsert(bytes, hash_key(bytes)), create, merge);
+  }
+  /// The same in a moment, in order with other short keys: the table's slot is on its way from
+  /// memory until Queue::kLength of them are done at once. Values are small and plain; call flush()
+  /// before reading.
+  template <class V>
+  class Queue {
+   public:
+    static_assert(kInline && std::is_trivially_copyable_v<V> && sizeof(V) <= sizeof(uint64_t));
+    static constexpr size_t kLength = 32;
+    explicit Queue(Combiner& combiner) : combiner_(combiner) {}
+    /// Shape: key.size() ≤ ShortKey::kMax. True: the queue is full.
+    bool push(std::string_view key, V value) {
+      const ShortKey words = short_key(key);
+      const uint32_t hash = hash_short(words, key.size());
+      combiner_.table_.prefetch(hash);
+      entries_[used_++] = {words, hash, static_cast<uint32_t>(key.size()), value};
+      return used_ == kLength;
+    }
+    /// create(V&&) → C or merge(C&, V&&) for each.
+    template <class Create, class Merge>
+    void flush(Create&& create, Merge&& merge) {
+      for (size_t i = 0; i < used_; ++i) {
+        Entry& e = entries_[i];
+        combiner_.put(
+            combiner_.table_.upsert_short(e.words, e.length, e.hash),
+            [&] { return create(std::move(e.value)); },
+            [&](C& c) { merge(c, std::move(e.value)); });
+      }
+      used_ = 0;
+    }
+
+   private:
+    struct Entry {
+      ShortKey words;
+      uint32_t hash;
+      uint32_t length;
+      V value;
+    };
+    Combiner& combiner_;
+    size_t used_ = 0;
+    std::array<Entry, kLength> entries_;
+  };
+  const CombineTable& table() const { return table_; }
+  C value(const CombineTable::Slot& slot) const
+    requires kInline
+  {
+    C c{};
+    if constexpr (!std::is_empty_v<C>) std::memcpy(&c, &slot.value, sizeof c);
+    return c;
+  }
+  C& value(const CombineTable::Slot& slot)
+    requires(!kInline)
+  {
+    return values_[slot.value];
+  }
+  int64_t bytes() const {
+    return table_.bytes() + static_cast<int64_t>(values_.capacity() * sizeof(C));
+  }
+  void clear() {
+    table_.clear();
+    values_ = {};
+  }
+
+ private:
+  template <class Create, class Merge>
+  void put(CombineTable::Found found, Create&& create, Merge&& merge) {
+    if constexpr (std::is_empty_v<C>) {
+      C c;
+      if (!found.fresh) merge(c);
+    } else if constexpr (kInline) {
+      C c{};
+      if (found.fresh)
+        c = create();
+      else {
+        std::memcpy(&c, &found.slot->value, sizeof c);
+        merge(c);
+      }
+      std::memcpy(&found.slot->value, &c, sizeof c);
+    } else if (found.fresh) {
+      found.slot->value = values_.size();
+      values_.push_back(create());
+    } else {
+      merge(values_[found.slot->value]);
+    }
+  }
+  CombineTable table_;
+  std::vector<C> values_;
+  Bytes scratch_;
+};
+
+}  // namespace tinderbox::core

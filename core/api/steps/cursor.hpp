@@ -1,0 +1,180 @@
+// How the records of one partition flow: a cursor pushes them, a bounded batch at a time, into a
+// sink.
+//
+// Push and pull are one thing. A narrow operator wraps its parent's cursor and puts its own sink in
+// front of the reader's, so a chain of operators is a chain of plain calls; `while
+// (cursor.next(sink));` runs a partition. Whoever needs two partitions side by side (zip) pulls a
+// batch of each and keeps owned copies of it.
+#pragma once
+
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/api/steps/owned.hpp"
+#include "core/plan/lineage.hpp"
+#include "core/plan/task.hpp"
+
+namespace tinderbox {
+
+/// Where records are pushed. False: send no more; the producer stops within one record.
+template <class T>
+struct Sink {
+  /// Small values travel in registers, others by the address of the producer's record.
+  using Arg = std::conditional_t<std::is_trivially_copyable_v<T> && sizeof(T) <= 16, T, T&&>;
+  bool (*push)(void* self, Arg record);
+  void* self;
+  bool operator()(T&& record) const { return push(self, static_cast<Arg>(record)); }
+};
+
+/// The records of one partition, once, in order.
+template <class T>
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  /// Pushes one bounded batch. False: there is nothing more, or the sink said stop; not to be
+  /// called again then.
+  virtual bool next(Sink<T> out) = 0;
+};
+
+/// What user code calls to send on a record; see flat_map and map_partitions.
+template <class T>
+class Emitter {
+ public:
+  explicit Emitter(Sink<T> out) : out_(out) {}
+  /// False: the reader wants no more.
+  bool operator()(T record) const { return going_ = going_ && out_(std::move(record)); }
+  bool going() const { return going_; }
+
+ private:
+  Sink<T> out_;
+  mutable bool going_ = true;
+};
+
+namespace core {
+
+/// Throws when the task that runs here was killed. Asked once a batch.
+inline void check_killed(const TaskContext& context) {
+  if (context.killed.load(std::memory_order_relaxed)) throw TaskKilledException{};
+}
+
+/// A sink over a callable that takes T&& and returns whether to go on. The callable must outlive
+/// it.
+template <class T, class F>
+Sink<T> sink_to(F& f) {
+  return {[](void* self, typename Sink<T>::Arg r) -> bool {
+            return (*static_cast<F*>(self))(std::forward<T>(r));
+          },
+          &f};
+}
+
+/// Pushes all that is left. False: the sink said stop.
+template <class T, class F>
+bool drive(Cursor<T>& cursor, const TaskContext& context, F&& f) {
+  bool going = true;
+  auto push = [&](T&& record) { return going = f(std::move(record)); };
+  const Sink<T> sink = sink_to<T>(push);
+  do check_killed(context);
+  while (cursor.next(sink));
+  return going;
+}
+
+/// A node whose partitions hold records of type T.
+template <class T>
+struct TypedNode : Node {
+  virtual std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const = 0;
+};
+
+/// Takes the records of a cursor one by one, keeping a batch of owned copies.
+template <class T>
+class Puller {
+ public:
+  Puller(std::unique_ptr<Cursor<T>> cursor, const TaskContext& context)
+      : cursor_(std::move(cursor)), context_(context) {}
+  /// The next record to be taken, or null at the end.
+  owned_t<T>* peek() {
+    while (at_ == batch_.size() && more_) refill();
+    return at_ < batch_.size() ? &batch_[at_] : nullptr;
+  }
+  void advance() { ++at_; }
+  /// How many are at hand without pulling another batch.
+  size_t at_hand() const { return batch_.size() - at_; }
+
+ private:
+  void refill() {
+    batch_.clear();
+    at_ = 0;
+    check_killed(context_);
+    auto keep = [this](T&& record) {
+      batch_.push_back(own<T>(std::move(record)));
+      return true;
+    };
+    more_ = cursor_->next(sink_to<T>(keep));
+  }
+  std::unique_ptr<Cursor<T>> cursor_;
+  const TaskContext& context_;
+  std::vector<owned_t<T>> batch_;
+  size_t at_ = 0;
+  bool more_ = true;
+};
+
+}  // namespace core
+
+/// One partition's records as map_partitions and foreach_partition see them: `for (auto& record :
+/// partition)` takes owned records one by one, for_each pushes them without copies. Good for one
+/// pass.
+template <class T>
+class Partition {
+ public:
+  Partition(std::unique_ptr<Cursor<T>> cursor, const core::TaskContext& context)
+      : context_(context), cursor_(std::move(cursor)) {}
+
+  /// Calls f(record) for each; f may return false to stop.
+  template <class F>
+  void for_each(F&& f) {
+    core::drive(*cursor_, context_, [&](T&& record) {
+      if constexpr (std::is_same_v<decltype(f(std::move(record))), bool>)
+        return f(std::move(record));
+      else
+        return f(std::move(record)), true;
+    });
+  }
+
+  class iterator {
+   public:
+    using value_type = owned_t<T>;
+    using difference_type = ptrdiff_t;
+    using iterator_category = std::input_iterator_tag;
+    using pointer = owned_t<T>*;
+    using reference = owned_t<T>&;
+    explicit iterator(core::Puller<T>* puller) : puller_(puller) {}
+    reference operator*() const { return *puller_->peek(); }
+    iterator& operator++() {
+      puller_->advance();
+      return *this;
+    }
+    void operator++(int) { puller_->advance(); }
+    bool operator==(std::default_sentinel_t) const { return puller_->peek() == nullptr; }
+
+   private:
+    core::Puller<T>* puller_;
+  };
+  iterator begin() { return iterator(&pull()); }
+  std::default_sentinel_t end() const { return {}; }
+  /// The next record to be taken, or null at the end; advance() takes it.
+  owned_t<T>* peek() { return pull().peek(); }
+  void advance() { pull().advance(); }
+
+ private:
+  core::Puller<T>& pull() {
+    if (!puller_) puller_.emplace(std::move(cursor_), context_);
+    return *puller_;
+  }
+  const core::TaskContext& context_;
+  std::unique_ptr<Cursor<T>> cursor_;
+  std::optional<core::Puller<T>> puller_;
+};
+
+}  // namespace tinderbox

@@ -1,0 +1,124 @@
+// What typed nodes share: how they register, travel and open their parents, and how stored
+// partitions are read.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "core/api/closure.hpp"
+#include "core/api/steps/cursor.hpp"
+
+namespace tinderbox::core {
+
+/// One control block for all node classes: each has its own code already.
+inline std::shared_ptr<Node> share(std::unique_ptr<Node> node) { return node; }
+
+/// Base of every node class. `Self` has a constructor from Decoder& and encode(Encoder&), which
+/// write and read what it captured; the code is named by a descriptor registered before main.
+template <class Self, class Out>
+struct OperatorNode : TypedNode<Out> {
+  static std::shared_ptr<Node> make(RddId id, std::string_view captured,
+                                    std::vector<Dependency> parents) {
+    Decoder in(captured);
+    auto node = std::make_unique<Self>(in);
+    node->id = id;
+    node->dependencies = std::move(parents);
+    return share(std::move(node));
+  }
+  static constexpr Descriptor kDescriptor{.node = &make};
+  static inline const bool kRegistered = register_descriptor(&kDescriptor);
+
+  const Descriptor* descriptor() const final {
+    (void)kRegistered;
+    return &kDescriptor;
+  }
+  Bytes captured() const final {
+    Bytes bytes;
+    Encoder out(bytes);
+    static_cast<const Self*>(this)->encode(out);
+    return bytes;
+  }
+};
+
+/// Base of every terminal operation; `Self` as above, with run().
+template <class Self>
+struct RegisteredTerminal : Terminal {
+  static std::unique_ptr<Terminal> make(std::string_view captured) {
+    Decoder in(captured);
+    return std::make_unique<Self>(in);
+  }
+  static constexpr Descriptor kDescriptor{.terminal = &make};
+  static inline const bool kRegistered = register_descriptor(&kDescriptor);
+  static const Descriptor* code() {
+    (void)kRegistered;
+    return &kDescriptor;
+  }
+};
+
+[[noreturn]] void fail_type(const Node& node);
+/// Errors: throws DecodeError unless dependency `i` of `node` is narrow.
+const NarrowDependency& narrow_dependency(const Node& node, size_t i);
+/// `rdd_R_P`.
+std::string block_name(RddId rdd, int32_t partition);
+/// A stored partition, if some executor has it.
+std::optional<Payload> find_stored(const Node& node, int32_t partition, TaskContext& context);
+void store(const Node& node, int32_t partition, TaskContext& context, const Payload& records);
+
+template <class T>
+const TypedNode<T>& as_typed(const Node& node) {
+  const auto* typed = dynamic_cast<const TypedNode<T>*>(&node);
+  if (!typed) fail_type(node);
+  return *typed;
+}
+
+/// Records that lie encoded behind each other; views among them point into the payload.
+template <class T>
+class EncodedCursor final : public Cursor<T> {
+ public:
+  explicit EncodedCursor(Payload records) : records_(std::move(records)), in_(records_.view()) {}
+  bool next(Sink<T> out) override {
+    for (int left = 1024; left > 0; --left) {
+      if (in_.done()) return false;
+      if (!out(decode<T>(in_))) return false;
+    }
+    return !in_.done();
+  }
+
+ private:
+  Payload records_;
+  Decoder in_;
+};
+
+/// Reads the stored partition, or computes it and stores it first.
+template <class T>
+std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partition,
+                                       TaskContext& context) {
+  auto stored = find_stored(node, partition, context);
+  if (!stored) {
+    Bytes records;
+    Encoder out(records);
+    const auto cursor = node.open(partition, context);
+    drive<T>(*cursor, context, [&](T&& record) { return encode<T>(out, record), true; });
+    stored = Payload(std::move(records));
+    store(node, partition, context, *stored);
+  }
+  return std::make_unique<EncodedCursor<T>>(std::move(*stored));
+}
+
+/// The records of one partition: from the block store when the Rdd is persisted, else computed.
+template <class T>
+std::unique_ptr<Cursor<T>> open_partition(const TypedNode<T>& node, int32_t partition,
+                                          TaskContext& context) {
+  if (node.storage_bits.load(std::memory_order_relaxed) == 0) return node.open(partition, context);
+  return open_stored(node, partition, context);
+}
+
+/// The one parent partition that one-to-one dependency `i` reads.
+template <class T>
+std::unique_ptr<Cursor<T>> open_parent(const Node& node, size_t i, int32_t partition,
+                                       TaskContext& context) {
+  return open_partition(as_typed<T>(*narrow_dependency(node, i).parent), partition, context);
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,104 @@
+#include "core/api/steps/output.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "core/api/runtime/input_paths.hpp"
+#include "core/api/steps/action.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+constexpr char kTemporary[] = "/_temporary";
+
+template <class T>
+T or_throw(Result<T> result, const std::string& what) {
+  if (!result) throw std::runtime_error(what + ": " + result.error().message);
+  return std::move(*result);
+}
+
+std::string padded(const char* format, int64_t a) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, static_cast<long long>(a));
+  return text;
+}
+
+}  // namespace
+
+void append_number(Bytes& out, double value) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  const std::string_view text(digits, static_cast<size_t>(end - digits));
+  out += text;
+  // As Spark shows a double: 3.0, never 3.
+  if (std::isfinite(value) && text.find_first_of(".e") == std::string_view::npos) out += ".0";
+}
+
+OutputDirectory::OutputDirectory(Context& context, const std::string& path)
+    : context_(context), path_(or_throw(local_path(path), "Cannot save")) {
+  net::Files& files = context_.runtime().files();
+  const auto there = or_throw(files.stat(path_), "Cannot save to file:" + path_);
+  if (there) throw std::runtime_error("Output directory file:" + path_ + " already exists");
+  or_throw(files.make_directories(path_ + kTemporary), "Cannot save to file:" + path_);
+}
+
+void OutputDirectory::commit() {
+  net::Files& files = context_.runtime().files();
+  or_throw(files.remove_tree(path_ + kTemporary), "Cannot finish file:" + path_);
+  auto marker = or_throw(files.create(path_ + "/_SUCCESS"), "Cannot finish file:" + path_);
+  or_throw(marker->commit(), "Cannot finish file:" + path_);
+}
+
+void OutputDirectory::abort() { (void)context_.runtime().files().remove_tree(path_ + kTemporary); }
+
+PartFile::PartFile(const std::string& directory, TaskContext& context) : context_(context) {
+  const std::string part = padded("/part-%05lld", context.partition);
+  attempt_directory_ = directory + kTemporary + "/attempt_" + std::to_string(context.stage.value) +
+                       padded("_%06lld_", context.partition) + std::to_string(context.id.value);
+  attempt_path_ = attempt_directory_ + part;
+  final_path_ = directory + part;
+  or_throw(context.services->files().make_directories(attempt_directory_),
+           "Cannot write " + attempt_path_);
+  file_ =
+      or_throw(context.services->files().create(attempt_path_), "Cannot write " + attempt_path_);
+}
+
+PartFile::~PartFile() {
+  file_.reset();
+  (void)context_.services->files().remove_tree(attempt_directory_);
+}
+
+void PartFile::flush() {
+  or_throw(file_->append(buffer_), "Cannot write " + attempt_path_);
+  context_.metrics.output_bytes += static_cast<int64_t>(buffer_.size());
+  buffer_.clear();
+}
+
+void PartFile::commit() {
+  flush();
+  or_throw(file_->commit(), "Cannot write " + attempt_path_);
+  check_killed(context_);
+  if (!context_.services->may_commit(context_.stage, context_.stage_attempt, context_.partition,
+                                     context_.attempt)) {
+    check_killed(context_);
+    throw CommitDeniedException{context_.stage, context_.partition, context_.attempt};
+  }
+  or_throw(context_.services->files().rename(attempt_path_, final_path_),
+           "Cannot move " + attempt_path_);
+  context_.metrics.output_records += lines_;
+}
+
+void fail_empty() { throw std::domain_error("empty collection"); }
+
+std::vector<int32_t> partition_range(int32_t from, int32_t to) {
+  std::vector<int32_t> partitions(static_cast<size_t>(std::max(to - from, 0)));
+  std::iota(partitions.begin(), partitions.end(), from);
+  return partitions;
+}
+
+std::vector<int32_t> all_partitions(const Node& node) {
+  return partition_range(0, node.num_partitions);
+}
+
+}  // namespace tinderbox::core

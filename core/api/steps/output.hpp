@@ -1,0 +1,70 @@
+// Saving text: each task writes a file of its own and moves it into place once the driver lets it.
+#pragma once
+
+#include "core/api/context.hpp"
+#include "core/api/steps/node.hpp"
+#include "core/api/text.hpp"
+
+namespace tinderbox::core {
+
+/// The driver's side of one save. Source: Hadoop FileOutputCommitter, algorithm 2.
+class OutputDirectory {
+ public:
+  /// Errors: throws std::runtime_error `Output directory P already exists`, or when it cannot be
+  /// made.
+  OutputDirectory(Context& context, const std::string& path);
+  const std::string& path() const { return path_; }
+  /// All parts are there: writes _SUCCESS.
+  void commit();
+  /// The job failed: removes what attempts left behind.
+  void abort();
+
+ private:
+  Context& context_;
+  std::string path_;
+};
+
+/// One attempt's `part-NNNNN`. Thread: one task's.
+class PartFile {
+ public:
+  PartFile(const std::string& directory, TaskContext& context);
+  ~PartFile();
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  /// Where the next line is appended; call line_added() after it.
+  Bytes& buffer() { return buffer_; }
+  void line_added() {
+    ++lines_;
+    if (buffer_.size() >= kFlush) flush();
+  }
+  /// Errors: throws CommitDeniedException when another attempt may commit, std::runtime_error when
+  /// a disk fails.
+  void commit();
+
+ private:
+  static constexpr size_t kFlush = 256 << 10;
+  void flush();
+  TaskContext& context_;
+  std::string attempt_directory_, attempt_path_, final_path_;
+  std::unique_ptr<net::WriteFile> file_;
+  Bytes buffer_;
+  int64_t lines_ = 0;
+};
+
+struct SaveText {
+  Datum<std::string> directory;
+  auto parts() const { return std::tie(directory); }
+  template <class T>
+  void operator()(Cursor<T>& in, TaskContext& context) const {
+    PartFile file(directory.value, context);
+    drive<T>(in, context, [&](T&& record) {
+      append_text<T>(file.buffer(), record);
+      file.buffer() += '\n';
+      file.line_added();
+      return true;
+    });
+    file.commit();
+  }
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,48 @@
+#include "core/api/steps/partitioner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "conf/conf.hpp"
+#include "core/api/pair_rdd.hpp"
+
+namespace tinderbox::core {
+
+Partitioner default_partitioner(Context& context, std::span<const NodePtr> inputs) {
+  int32_t most = 0;
+  const Partitioner* candidate = nullptr;
+  for (const NodePtr& input : inputs) {
+    most = std::max(most, input->num_partitions);
+    const auto& own = input->partitioner;
+    if (own && own->num_partitions > 0 &&
+        (!candidate || own->num_partitions > candidate->num_partitions)) {
+      candidate = &*own;
+    }
+  }
+  const auto configured = context.conf().get(conf::kDefaultParallelism);
+  const int32_t count = configured.value_or(most);
+  if (candidate) {
+    const bool close = std::log10(most) - std::log10(candidate->num_partitions) < 1;
+    if (close || count <= candidate->num_partitions) return *candidate;
+  }
+  return hash_partitioner(std::max(count, 1));
+}
+
+Partitioner choose_partitioner(Context& context, std::span<const NodePtr> inputs, int32_t n) {
+  if (n < 0)
+    throw std::invalid_argument("Number of partitions (" + std::to_string(n) +
+                                ") cannot be negative.");
+  return n > 0 ? hash_partitioner(n) : default_partitioner(context, inputs);
+}
+
+int64_t sample_size(int32_t n, int32_t input_partitions) {
+  const double wanted = std::min(20.0 * n, 1e6);
+  return static_cast<int64_t>(std::ceil(3.0 * wanted / std::max(input_partitions, 1)));
+}
+
+void fail_partition(int32_t got, int32_t n) {
+  throw std::invalid_argument("the partition function answered " + std::to_string(got) +
+                              ", but partitions are 0 to " + std::to_string(n - 1));
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,356 @@
+// Both sides of a shuffle, typed: terminal operations that write map output, nodes that read it.
+#pragma once
+
+#include "core/api/steps/combine.hpp"
+#include "core/api/steps/node.hpp"
+#include "core/shuffle/reader.hpp"
+#include "core/shuffle/writer.hpp"
+
+namespace tinderbox::core {
+
+/// What both kinds of writer capture before their own part.
+struct ShuffleTarget {
+  int32_t shuffle = 0;
+  Partitioner partitioner;
+};
+
+// ---- map side ----------------------------------------------------------------------------------
+
+/// Every record of pair<K, V> to its partition, as it is.
+template <class K, class V>
+class PartitionWriter final : public RegisteredTerminal<PartitionWriter<K, V>> {
+ public:
+  explicit PartitionWriter(Decoder& in) : target_(decode<ShuffleTarget>(in)) {}
+  TaskOutput run(const Node& root, int32_t partition, TaskContext& context) const override {
+    const auto cursor = open_partition(as_typed<std::pair<K, V>>(root), partition, context);
+    const PartitionOf<K> partition_of(target_.partitioner);
+    ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions,
+                         shuffle_memory_budget(*context.services));
+    Bytes scratch;
+    drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
+      const uint32_t hash =
+          partition_of.by_hash() ? hash_key(KeyBytes<K>::view(record.first, scratch)) : 0;
+      const int32_t r = partition_of(record.first, hash);
+      Encoder out(writer.buffer(r));
+      encode<std::pair<K, V>>(out, record);
+      writer.added(r);
+      return true;
+    });
+    return writer.commit();
+  }
+
+ private:
+  ShuffleTarget target_;
+};
+
+/// Combines the values of equal keys first.
+template <class K, class V, class Aggregator>
+class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggregator>> {
+ public:
+  using C = typename Aggregator::Combined;
+  explicit CombineWriter(Decoder& in)
+      : target_(decode<ShuffleTarget>(in)), aggregator_(ClosureCodec<Aggregator>::decode(in)) {}
+  TaskOutput run(const Node& root, int32_t partition, TaskContext& context) const override {
+    const auto cursor = open_partition(as_typed<std::pair<K, V>>(root), partition, context);
+    const int64_t budget = shuffle_memory_budget(*context.services);
+    ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions, budget);
+    Combiner<K, C> combiner;
+    auto create = [this](V&& value) { return aggregator_.create(std::move(value)); };
+    auto merge = [this](C& c, V&& value) { aggregator_.merge_value(c, std::move(value)); };
+    auto limit = [&] {
+      if (combiner.bytes() > budget) [[unlikely]]
+        drain(combiner, writer);
+    };
+    auto add = [&](std::pair<K, V>& record) {
+      combiner.add(
+          record.first, [&] { return create(std::move(record.second)); },
+          [&](C& c) { merge(c, std::move(record.second)); });
+      limit();
+    };
+    if constexpr (kQueued) {
+      typename Combiner<K, C>::template Queue<V> queue(combiner);
+      Bytes scratch;
+      drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
+        const std::string_view key = KeyBytes<K>::view(record.first, scratch);
+        if (key.size() > ShortKey::kMax)
+          add(record);
+        else if (queue.push(key, record.second))
+          queue.flush(create, merge), limit();
+        return true;
+      });
+      queue.flush(create, merge);
+    } else {
+      drive<std::pair<K, V>>(*cursor, context,
+                             [&](std::pair<K, V>&& record) { return add(record), true; });
+    }
+    context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner.bytes());
+    drain(combiner, writer);
+    return writer.commit();
+  }
+
+ private:
+  static constexpr bool kQueued =
+      Combiner<K, C>::kInline && std::is_trivially_copyable_v<V> && sizeof(V) <= 8;
+  void drain(Combiner<K, C>& combiner, ShuffleWriter& writer) const {
+    const PartitionOf<K> partition_of(target_.partitioner);
+    combiner.table().each([&](const CombineTable::Slot& slot) {
+      const std::string_view key = slot.key();
+      const int32_t r = partition_of.by_hash()
+                            ? hash_partition(slot.hash, target_.partitioner.num_partitions)
+                            : partition_of(KeyBytes<K>::restore(key), slot.hash);
+      Encoder out(writer.buffer(r));
+      KeyBytes<K>::encode(out, key);
+      encode<C>(out, combiner.value(slot));
+      writer.added(r);
+    });
+    combiner.clear();
+  }
+  ShuffleTarget target_;
+  Aggregator aggregator_;
+};
+
+// ---- reduce side -------------------------------------------------------------------------------
+
+/// Calls f(record) for every record of type T of dependency `i`, which is a shuffle; they point
+/// into a piece.
+template <class T, class F>
+void each_shuffled(const ShufflePtr& shuffle, int32_t partition, TaskContext& context, F&& f) {
+  ShuffleReader reader(context, shuffle->id, partition);
+  while (const auto piece = reader.next()) {
+    check_killed(context);
+    Decoder in(*piece);
+    int64_t records = 0;
+    for (; !in.done(); ++records) f(decode<T>(in));
+    context.metrics.shuffle_read_records += records;
+  }
+}
+
+/// Records of a shuffle as they come. Source: Spark ShuffledRDD without aggregator and ordering.
+template <class K, class V>
+class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, V>> {
+ public:
+  ShuffledNode() = default;
+  explicit ShuffledNode(Decoder&) {}
+  void encode(Encoder&) const {}
+  std::unique_ptr<Cursor<std::pair<K, V>>> open(int32_t partition,
+                                                TaskContext& context) const override {
+    return std::make_unique<PieceCursor>(
+        context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
+  }
+
+ private:
+  class PieceCursor final : public Cursor<std::pair<K, V>> {
+   public:
+    PieceCursor(TaskContext& context, ShuffleId shuffle, int32_t partition)
+        : context_(context), reader_(context, shuffle, partition) {}
+    bool next(Sink<std::pair<K, V>> out) override {
+      const auto piece = reader_.next();
+      if (!piece) return false;
+      Decoder in(*piece);
+      while (!in.done()) {
+        ++context_.metrics.shuffle_read_records;
+        if (!out(decode<std::pair<K, V>>(in))) return false;
+      }
+      return true;
+    }
+
+   private:
+    TaskContext& context_;
+    ShuffleReader reader_;
+  };
+};
+
+/// Equal keys once, their values combined. Reads a shuffle, of combined values when the map side
+/// combined, or, when its parent is partitioned already, the parent's partition.
+template <class K, class V, class Aggregator>
+class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator>,
+                                                 std::pair<K, typename Aggregator::Result>> {
+ public:
+  using C = typename Aggregator::Combined;
+  using Out = std::pair<K, typename Aggregator::Result>;
+  AggregatedNode(bool map_side, Aggregator aggregator)
+      : map_side_(map_side), aggregator_(std::move(aggregator)) {}
+  explicit AggregatedNode(Decoder& in)
+      : map_side_(decode<bool>(in)), aggregator_(ClosureCodec<Aggregator>::decode(in)) {}
+  void encode(Encoder& out) const {
+    core::encode(out, map_side_);
+    ClosureCodec<Aggregator>::encode(out, aggregator_);
+  }
+  std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
+    auto combiner = std::make_unique<Combiner<K, C>>();
+    auto value = [&](std::pair<K, V>&& r) {
+      combiner->add(
+          r.first, [&] { return aggregator_.create(std::move(r.second)); },
+          [&](C& c) { aggregator_.merge_value(c, std::move(r.second)); });
+      return true;
+    };
+    auto combined = [&](std::pair<K, C>&& r) {
+      combiner->add(
+          r.first, [&] { return std::move(r.second); },
+          [&](C& c) { aggregator_.merge_combined(c, std::move(r.second)); });
+    };
+    if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(0))) {
+      if (map_side_)
+        each_shuffled<std::pair<K, C>>(*shuffle, partition, context, combined);
+      else
+        each_shuffled<std::pair<K, V>>(*shuffle, partition, context, value);
+    } else {
+      drive<std::pair<K, V>>(*open_parent<std::pair<K, V>>(*this, 0, partition, context), context,
+                             value);
+    }
+    context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner->bytes());
+    return std::make_unique<TableCursor>(std::move(combiner));
+  }
+
+ private:
+  class TableCursor final : public Cursor<Out> {
+   public:
+    explicit TableCursor(std::unique_ptr<Combiner<K, C>> combiner)
+        : combiner_(std::move(combiner)) {}
+    bool next(Sink<Out> out) override {
+      const CombineTable& table = combiner_->table();
+      for (const size_t end = std::min(at_ + 4096, table.capacity()); at_ < end; ++at_) {
+        const auto& slot = table.at(at_);
+        if (slot.length == 0) continue;
+        auto&& value = combiner_->value(slot);
+        if (!out(
+                Out(KeyBytes<K>::restore(slot.key()), release<typename Aggregator::Result>(value))))
+          return false;
+      }
+      return at_ < table.capacity();
+    }
+
+   private:
+    std::unique_ptr<Combiner<K, C>> combiner_;
+    size_t at_ = 0;
+  };
+  bool map_side_;
+  Aggregator aggregator_;
+};
+
+/// Records of a shuffle in the order of their keys. The pieces are kept, so views stay good.
+template <class K, class V>
+class SortedNode final : public OperatorNode<SortedNode<K, V>, std::pair<K, V>> {
+ public:
+  using Record = std::pair<K, V>;
+  explicit SortedNode(bool ascending) : ascending_(ascending) {}
+  explicit SortedNode(Decoder& in) : ascending_(decode<bool>(in)) {}
+  void encode(Encoder& out) const { core::encode(out, ascending_); }
+  std::unique_ptr<Cursor<Record>> open(int32_t partition, TaskContext& context) const override {
+    auto cursor = std::make_unique<SortedCursor>();
+    ShuffleReader reader(context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
+    while (const auto piece = reader.next()) {
+      check_killed(context);
+      cursor->pieces.push_back(std::make_unique<Bytes>(*piece));
+      each_record(*cursor->pieces.back(), cursor->records);
+    }
+    context.metrics.shuffle_read_records += static_cast<int64_t>(cursor->records.size());
+    auto& records = cursor->records;
+    auto before = [](const Record& a, const Record& b) { return a.first < b.first; };
+    auto after = [](const Record& a, const Record& b) { return b.first < a.first; };
+    if (ascending_)
+      std::sort(records.begin(), records.end(), before);
+    else
+      std::sort(records.begin(), records.end(), after);
+    return cursor;
+  }
+
+ private:
+  static void each_record(std::string_view piece, std::vector<Record>& records) {
+    for (Decoder in(piece); !in.done();) records.push_back(decode<Record>(in));
+  }
+  struct SortedCursor final : Cursor<Record> {
+    bool next(Sink<Record> out) override {
+      for (const size_t end = std::min(at + 1024, records.size()); at < end; ++at) {
+        if (!out(std::move(records[at]))) return false;
+      }
+      return at < records.size();
+    }
+    std::vector<std::unique_ptr<Bytes>> pieces;
+    std::vector<Record> records;
+    size_t at = 0;
+  };
+  bool ascending_;
+};
+
+/// The values of each key from every input: a pair of vectors for two, a tuple for more.
+template <class... V>
+struct GroupsOf {
+  using type = std::tuple<std::vector<owned_t<V>>...>;
+};
+template <class V, class W>
+struct GroupsOf<V, W> {
+  using type = std::pair<std::vector<owned_t<V>>, std::vector<owned_t<W>>>;
+};
+
+/// Source: Spark CoGroupedRDD. Inputs that are partitioned already are read in place.
+template <class K, class... V>
+class CoGroupNode final
+    : public OperatorNode<CoGroupNode<K, V...>, std::pair<K, typename GroupsOf<V...>::type>> {
+ public:
+  using Groups = typename GroupsOf<V...>::type;
+  using Out = std::pair<K, Groups>;
+  CoGroupNode() = default;
+  explicit CoGroupNode(Decoder&) {}
+  void encode(Encoder&) const {}
+  std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
+    auto cursor = std::make_unique<GroupsCursor>();
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      (read<I, V>(cursor->combiner, partition, context), ...);
+    }(std::index_sequence_for<V...>{});
+    return cursor;
+  }
+
+ private:
+  template <size_t I, class W>
+  void read(Combiner<K, Groups>& combiner, int32_t partition, TaskContext& context) const {
+    auto add = [&](std::pair<K, W>&& r) {
+      auto append = [&](Groups& groups) {
+        std::get<I>(groups).push_back(own<W>(std::move(r.second)));
+      };
+      combiner.add(
+          r.first,
+          [&] {
+            Groups fresh;
+            append(fresh);
+            return fresh;
+          },
+          append);
+      return true;
+    };
+    if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(I))) {
+      each_shuffled<std::pair<K, W>>(*shuffle, partition, context, add);
+    } else {
+      drive<std::pair<K, W>>(*open_parent<std::pair<K, W>>(*this, I, partition, context), context,
+                             add);
+    }
+  }
+  struct GroupsCursor final : Cursor<Out> {
+    bool next(Sink<Out> out) override {
+      const CombineTable& table = combiner.table();
+      for (const size_t end = std::min(at + 4096, table.capacity()); at < end; ++at) {
+        const auto& slot = table.at(at);
+        if (slot.length == 0) continue;
+        if (!out(Out(KeyBytes<K>::restore(slot.key()), std::move(combiner.value(slot)))))
+          return false;
+      }
+      return at < table.capacity();
+    }
+    Combiner<K, Groups> combiner;
+    size_t at = 0;
+  };
+};
+
+/// Sets up a shuffle of `parent` by `partitioner`, written by `Writer`.
+template <class Writer>
+std::shared_ptr<ShuffleDependency> make_shuffle(Context& context, NodePtr parent,
+                                                const Partitioner& partitioner,
+                                                const Bytes& extra = {}) {
+  auto shuffle = context.new_shuffle(std::move(parent));
+  shuffle->num_reduces = partitioner.num_partitions;
+  shuffle->writer = Writer::code();
+  shuffle->writer_captured = to_bytes(ShuffleTarget{shuffle->id.value, partitioner}) + extra;
+  return shuffle;
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,167 @@
+// What runs where: drivers first, then executors for each application in the order of registration.
+#include <algorithm>
+
+#include "core/deploy/master/master.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+constexpr size_t kNamedWorkers = 4;  // in a reason
+
+std::string lack_text(bool cores, bool memory, int32_t c, int64_t mib) {
+  std::string text;
+  if (cores) text += std::to_string(c) + (c == 1 ? " core" : " cores");
+  if (cores && memory) text += " and ";
+  if (memory) text += std::to_string(mib) + " MiB";
+  return text;
+}
+
+}  // namespace
+
+void Master::schedule(const Turn& t) {
+  if (state_ != RecoveryState::Alive) return;
+  launch_drivers(t);
+  launch_executors(t);
+}
+
+Master::Offers Master::offers() {
+  Offers o;
+  for (auto& [id, w] : workers_) {
+    if (w.state != WorkerState::Alive) continue;
+    o.workers.push_back(&w);
+    o.offers.push_back(
+        {w.cores_free(), w.memory_free_mib(), w.executors.empty() && w.drivers.empty()});
+  }
+  return o;
+}
+
+void Master::launch_drivers(const Turn& t) {
+  if (waiting_drivers_.empty()) return;
+  Offers all = offers(), in_turn;
+  std::vector<size_t> order(all.workers.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (options_.spread_out_drivers) order = shuffled(order.size(), random_);
+  for (size_t i : order) {
+    in_turn.workers.push_back(all.workers[i]);
+    in_turn.offers.push_back(all.offers[i]);
+  }
+  auto running = static_cast<int64_t>(drivers_.size() - waiting_drivers_.size());
+  auto room = std::max<int64_t>(0, options_.max_drivers - running);
+  std::vector<DriverId> queue = waiting_drivers_;
+  queue.resize(static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(queue.size()), room)));
+  std::vector<DriverNeed> needs;
+  for (const DriverId& id : queue) {
+    const DriverDescription& d = drivers_.at(id).description;
+    needs.push_back({d.cores, d.memory_mib});
+  }
+  std::vector<DriverPlace> places =
+      place_drivers(needs, in_turn.offers, options_.spread_out_drivers);
+  for (size_t i = 0; i < queue.size(); ++i) {
+    if (places[i].worker) {
+      launch_driver(t, *in_turn.workers[*places[i].worker], drivers_.at(queue[i]));
+    } else if (places[i].hopeless) {
+      log(t, Level::Warn,
+          "Driver " + queue[i].value + " requires more resource than any of Workers could have.");
+    }
+  }
+}
+
+void Master::launch_driver(const Turn& t, MasterWorker& w, MasterDriver& d) {
+  log(t, Level::Info, "Launching driver " + d.id.value + " on worker " + w.id.value);
+  std::erase(waiting_drivers_, d.id);
+  w.add(d.id, d.description);
+  d.worker = w.id;
+  d.state = DriverState::Running;
+  send(t, w, LaunchDriver{d.id, d.description});
+}
+
+void Master::launch_executors(const Turn& t) {
+  for (const AppId& id : app_order_) launch_executors(t, apps_.at(id));
+}
+
+ExecutorNeed Master::need_of(const MasterApp& a) const {
+  ExecutorNeed n;
+  if (auto cores = a.description.cores_per_executor) n.cores = std::max(1, *cores);
+  n.memory_mib = std::max<int64_t>(0, a.description.memory_per_executor_mib);
+  n.cores_left = a.description.max_cores.value_or(options_.default_cores) - a.cores_granted;
+  n.running = static_cast<int64_t>(a.executors.size());
+  n.limit = a.executor_limit;
+  return n;
+}
+
+void Master::launch_executors(const Turn& t, MasterApp& a) {
+  ExecutorNeed need = need_of(a);
+  if (need.running >= need.limit) return tell_reason(t, a, "");
+  if (t.now < a.not_before) return;
+  int32_t step = need.cores.value_or(1);
+  if (need.cores_left < step) {
+    bool never = need.running == 0;
+    return tell_reason(t, a,
+                       never ? "spark.cores.max " + std::to_string(need.cores_left) +
+                                   " is less than the " + std::to_string(step) +
+                                   " cores of one executor"
+                             : "");
+  }
+  Offers all = offers();
+  Offers usable;
+  for (size_t i : usable_workers(need, all.offers, options_.worker_order)) {
+    usable.workers.push_back(all.workers[i]);
+    usable.offers.push_back(all.offers[i]);
+  }
+  std::vector<int32_t> cores = assign_cores(need, usable.offers, options_.spread_out_apps);
+  for (size_t i = 0; i < cores.size(); ++i) {
+    if (cores[i] == 0) continue;
+    int32_t each = need.cores.value_or(cores[i]);
+    for (int32_t n = cores[i] / each; n > 0; --n) launch_executor(t, a, *usable.workers[i], each);
+  }
+  tell_reason(t, a, a.executors.empty() ? lack_of(need, all) : "");
+}
+
+void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32_t cores) {
+  ExecutorDescription e{a.id,
+                        a.next_executor,
+                        0,
+                        cores,
+                        std::max<int64_t>(0, a.description.memory_per_executor_mib),
+                        ExecutorState::Launching};
+  log(t, Level::Info,
+      "Launching executor " + a.id.value + "/" + std::to_string(e.executor) + " on worker " +
+          w.id.value);
+  w.add(e);
+  a.add(w.id, e);
+  a.state = AppState::Running;
+  send(t, w,
+       LaunchExecutor{w.master_url, a.id, e.executor, e.profile, a.description, e.cores,
+                      e.memory_mib});
+  send(t, a,
+       ExecutorAdded{e.executor, w.id, w.host + ":" + std::to_string(w.port), e.cores,
+                     e.memory_mib});
+}
+
+/// Why no worker can take one executor of `need`, in words.
+std::string Master::lack_of(const ExecutorNeed& need, const Offers& all) const {
+  if (all.workers.empty()) return "no worker is registered with " + options_.url;
+  int32_t c = need.cores.value_or(1);
+  auto has_cores = [&](const WorkerOffer& o) { return o.cores_free >= c; };
+  auto has_memory = [&](const WorkerOffer& o) { return o.memory_free_mib >= need.memory_mib; };
+  bool cores = std::none_of(all.offers.begin(), all.offers.end(), has_cores);
+  bool memory = std::none_of(all.offers.begin(), all.offers.end(), has_memory);
+  if (!cores && !memory) cores = memory = true;  // each somewhere, but nowhere both
+  std::string text = "no worker has " + lack_text(cores, memory, c, need.memory_mib) + " free: ";
+  for (size_t i = 0; i < all.workers.size() && i < kNamedWorkers; ++i)
+    text += (i ? ", " : "") + all.workers[i]->id.value + " has " +
+            lack_text(cores, memory, all.offers[i].cores_free, all.offers[i].memory_free_mib);
+  if (all.workers.size() > kNamedWorkers)
+    text += " and " + std::to_string(all.workers.size() - kNamedWorkers) + " more workers";
+  return text;
+}
+
+void Master::tell_reason(const Turn& t, MasterApp& a, std::string reason) {
+  if (a.reason == reason) return;
+  a.reason = std::move(reason);
+  if (!a.reason.empty())
+    log(t, Level::Warn, "App " + a.id.value + " gets no executor: " + a.reason);
+  send(t, a, SchedulingStatus{a.reason});
+}
+
+}  // namespace tinderbox::core

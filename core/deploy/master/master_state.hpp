@@ -1,0 +1,136 @@
+// What a master knows: workers, applications, drivers, and the keys it was configured with.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "conf/conf.hpp"
+#include "core/deploy/calendar.hpp"
+#include "core/deploy/master/placement.hpp"
+#include "core/deploy/states.hpp"
+#include "net/wire/messages.hpp"
+
+namespace tinderbox::core {
+
+struct MasterOptions {
+  std::string url;  // spark://host:port, as others reach this master
+  std::string web_ui_url;
+  Zone zone;             // of the dates in ids
+  bool persist = false;  // emit Persist effects
+  Duration worker_timeout{};
+  Duration recovery_timeout{};
+  int32_t dead_worker_persistence = 0;
+  int32_t max_executor_retries = 0;
+  int32_t default_cores = 0;
+  int32_t max_drivers = 0;
+  int32_t retained_apps = 0, retained_drivers = 0;
+  bool spread_out_apps = true, spread_out_drivers = true;
+  WorkerOrder worker_order = WorkerOrder::kCoresFreeDesc;
+  std::string app_id_pattern, driver_id_pattern;
+  std::optional<int32_t> app_number_modulo;
+  bool name_as_app_id = false;
+};
+/// All but the addresses and the zone, from the configuration.
+/// Errors: conf::Error for a value that cannot be used.
+MasterOptions master_options(const conf::Conf& conf);
+
+/// Executors are numbered below this, so that counting on never overflows.
+inline constexpr int32_t kMaxExecutorNumber = 1'000'000'000;
+
+/// An executor by application and number.
+using ExecutorKey = std::pair<AppId, int32_t>;
+
+struct MasterWorker {
+  WorkerId id;
+  std::string host;
+  int32_t port = 0;
+  int32_t cores = 0;
+  int64_t memory_mib = 0;
+  std::string web_ui_url;
+  std::string master_url;  // by which the worker reaches this master
+  PeerId peer = 0;
+  WorkerState state = WorkerState::Alive;
+  Time last_heartbeat{};
+  std::map<ExecutorKey, ExecutorDescription> executors;
+  std::map<DriverId, DriverDescription> drivers;
+  int32_t cores_used = 0;
+  int64_t memory_used_mib = 0;
+
+  int32_t cores_free() const { return cores - cores_used; }
+  int64_t memory_free_mib() const { return memory_mib - memory_used_mib; }
+  void add(const ExecutorDescription& e) {
+    if (!executors.emplace(ExecutorKey{e.app, e.executor}, e).second) return;
+    cores_used += e.cores;
+    memory_used_mib += e.memory_mib;
+  }
+  void remove_executor(const ExecutorKey& key) {
+    auto it = executors.find(key);
+    if (it == executors.end()) return;
+    cores_used -= it->second.cores;
+    memory_used_mib -= it->second.memory_mib;
+    executors.erase(it);
+  }
+  void add(const DriverId& driver, const DriverDescription& d) {
+    if (!drivers.emplace(driver, d).second) return;
+    cores_used += d.cores;
+    memory_used_mib += d.memory_mib;
+  }
+  void remove_driver(const DriverId& driver) {
+    auto it = drivers.find(driver);
+    if (it == drivers.end()) return;
+    cores_used -= it->second.cores;
+    memory_used_mib -= it->second.memory_mib;
+    drivers.erase(it);
+  }
+};
+
+struct MasterExecutor {
+  ExecutorDescription description;
+  WorkerId worker;
+  Time running_since{};
+};
+
+struct MasterApp {
+  AppId id;
+  ApplicationDescription description;
+  std::string driver_address;
+  Time submitted{};
+  Time ended{};
+  PeerId peer = 0;
+  AppState state = AppState::Waiting;
+  std::map<int32_t, MasterExecutor> executors;
+  int32_t next_executor = 0;
+  int32_t failures = 0;    // of executors, since the last that ran
+  int32_t short_runs = 0;  // of executors, one after the other
+  Time not_before{};       // of its next executor
+  int64_t executor_limit = std::numeric_limits<int32_t>::max();
+  int32_t cores_granted = 0;
+  std::string reason;  // why it gets no executor, as it was told
+
+  void add(const WorkerId& worker, const ExecutorDescription& e) {
+    if (!executors.emplace(e.executor, MasterExecutor{e, worker, {}}).second) return;
+    cores_granted += e.cores;
+    if (e.executor >= next_executor) next_executor = e.executor + 1;
+  }
+  void remove_executor(int32_t executor) {
+    auto it = executors.find(executor);
+    if (it == executors.end()) return;
+    cores_granted -= it->second.description.cores;
+    executors.erase(it);
+  }
+};
+
+struct MasterDriver {
+  DriverId id;
+  DriverDescription description;
+  Time submitted{};
+  DriverState state = DriverState::Submitted;
+  WorkerId worker;
+  std::string exception;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,51 @@
+#include "core/deploy/worker/peer_file.hpp"
+
+#include <optional>
+
+#include "core/shell.hpp"
+#include "core/storage/block_transfer.hpp"
+#include "net/loop.hpp"
+#include "net/transport/endpoint.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+/// Keeps the one answer and ends the loop.
+struct Host {
+  net::Loop& loop;
+  std::optional<Result<Payload>> answer;
+  void apply(const DeliverBlock& e) {
+    answer = e.bytes;
+    loop.stop();
+  }
+};
+
+Result<Payload> read_block(const BlockClientOptions& options, const std::string& address,
+                           const std::string& block) {
+  auto loop = net::make_poll_loop();
+  auto endpoint = net::make_socket_endpoint(*loop);
+  Switchboard board(*endpoint);
+  BlockClient client(options);
+  Host host{*loop, std::nullopt};
+  Shell<BlockClient, Host> shell(*loop, board, client, host, "PeerFile");
+  shell.listen<FromBlocks>();
+  shell.listen_losses();
+  shell.feed(FetchBlocks{1, {{0, address, block, 0}}});
+  if (!host.answer) loop->run();
+  return std::move(*host.answer);
+}
+
+}  // namespace
+
+net::PeerFile peer_file(const conf::Conf& conf) {
+  BlockClientOptions options = block_transfer_options(conf).client;
+  return [options](const std::string& address, const std::string& name,
+                   const net::BytesSink& sink) -> Result<int64_t> {
+    Result<Payload> bytes = read_block(options, address, "file/" + name);
+    if (!bytes) return bytes.error();
+    sink(bytes->view());
+    return static_cast<int64_t>(bytes->size());
+  };
+}
+
+}  // namespace tinderbox::core

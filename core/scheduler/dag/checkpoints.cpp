@@ -1,0 +1,86 @@
+// Lineage cut by checkpoints.
+#include "core/scheduler/dag/checkpoints.hpp"
+
+#include <unordered_map>
+
+namespace tinderbox::core {
+
+namespace {
+
+/// A node whose ancestors changed; what it computes is the original's.
+struct RewiredNode final : Node {
+  explicit RewiredNode(NodePtr of) : original(std::move(of)) {
+    id = original->id;
+    name = original->name;
+    call_site = original->call_site;
+    num_partitions = original->num_partitions;
+    partitioner = original->partitioner;
+    preferred = original->preferred;
+    source_data = original->source_data;
+    determinism = original->determinism;
+    barrier = original->barrier;
+    storage_bits = original->storage_bits.load();
+  }
+  const Descriptor* descriptor() const override { return original->descriptor(); }
+  Bytes captured() const override { return original->captured(); }
+  NodePtr original;
+};
+
+const NodePtr& parent_of(const Dependency& dependency) {
+  if (const auto* narrow = std::get_if<NarrowDependency>(&dependency)) return narrow->parent;
+  return std::get<ShufflePtr>(dependency)->parent;
+}
+
+Dependency with_parent(const Dependency& dependency, NodePtr parent) {
+  if (const auto* narrow = std::get_if<NarrowDependency>(&dependency)) {
+    NarrowDependency copy = *narrow;
+    copy.parent = std::move(parent);
+    return copy;
+  }
+  ShuffleDependency copy = *std::get<ShufflePtr>(dependency);
+  copy.parent = std::move(parent);
+  return std::make_shared<const ShuffleDependency>(std::move(copy));
+}
+
+}  // namespace
+
+NodePtr Checkpoints::rewire(const NodePtr& root) const {
+  if (replaced_.empty()) return root;
+  std::unordered_map<const Node*, NodePtr> done;
+  std::vector<NodePtr> stack{root};
+  while (!stack.empty()) {
+    const NodePtr node = stack.back();
+    if (done.contains(node.get())) {
+      stack.pop_back();
+      continue;
+    }
+    if (const auto it = replaced_.find(node->id); it != replaced_.end()) {
+      done[node.get()] = it->second;
+      stack.pop_back();
+      continue;
+    }
+    const size_t before = stack.size();
+    bool changed = false;
+    for (const Dependency& d : node->dependencies) {
+      const NodePtr& parent = parent_of(d);
+      const auto it = done.find(parent.get());
+      if (it == done.end())
+        stack.push_back(parent);
+      else
+        changed |= it->second != parent;
+    }
+    if (stack.size() > before) continue;
+    stack.pop_back();
+    if (!changed) {
+      done[node.get()] = node;
+      continue;
+    }
+    auto copy = std::make_shared<RewiredNode>(node);
+    for (const Dependency& d : node->dependencies)
+      copy->dependencies.push_back(with_parent(d, done.at(parent_of(d).get())));
+    done[node.get()] = std::move(copy);
+  }
+  return done.at(root.get());
+}
+
+}  // namespace tinderbox::core

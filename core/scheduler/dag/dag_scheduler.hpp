@@ -1,0 +1,127 @@
+// Jobs → stages → task sets, and what failures mean for them.
+//
+// A job's lineage is cut at its shuffles into stages. A stage runs when the map outputs that it
+// reads exist; each run of it is an attempt over the partitions that are still missing. A lost map
+// output is found when it is fetched (or at the next submission), never by watching executors: the
+// stage that wanted it fails, both stages are submitted again, and only what is missing is
+// computed.
+//
+// Order within the end of a task: the commit coordinator is told, accumulators are applied,
+// TaskEnded is published, then comes what follows for stage and job; JobEnded precedes the job's
+// last result. All state but epochs is gone when no job runs; idle() says so. Source: Spark 4.3
+// DAGScheduler.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/scheduler/dag/checkpoints.hpp"
+#include "core/scheduler/dag/commit_coordinator.hpp"
+#include "core/scheduler/dag/map_output_tracker.hpp"
+#include "core/scheduler/dag/stage.hpp"
+#include "core/scheduler/dag/stage_graph.hpp"
+#include "core/scheduler/tasks/task_scheduler.hpp"
+#include "core/storage/block_master.hpp"
+
+namespace tinderbox::core {
+
+class DagScheduler final : public StageProgress {
+ public:
+  DagScheduler(const DriverOptions& options, const ProgramCodec& codec, TaskScheduler& tasks,
+               MapOutputTracker& outputs, BlockMaster& blocks, CommitCoordinator& commits);
+
+  void submit(JobRequest request, Turn& turn);
+  /// Unknown or finished jobs are not an error.
+  void cancel_job(uint64_t ticket, const std::string& reason, Turn& turn);
+  void cancel_group(const std::string& group, Turn& turn);
+  void cancel_tag(const std::string& tag, Turn& turn);
+  void cancel_stage(StageId stage, const std::string& reason, Turn& turn);
+  void cancel_all(Turn& turn);
+  /// No executors will come any more: now and later jobs fail.
+  void backend_dead(const std::string& reason, Turn& turn);
+  void stop(Turn& turn);
+  void checkpoint_done(RddId rdd, NodePtr replacement) {
+    checkpoints_.done(rdd, std::move(replacement));
+  }
+
+  void task_ended(TaskEnd& end, Turn& turn) override;
+  void task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) override;
+  void resubmit_failed_stages(Turn& turn);
+
+  void executor_added(const ExecutorId& executor);
+  /// `worker_host`: the whole host is gone.
+  void executor_lost(const ExecutorId& executor, const std::string& worker_host, Turn& turn);
+  void worker_removed(const std::string& host);
+
+  /// Nothing of any job is left.
+  bool idle() const;
+  const std::map<StageId, Stage>& stages() const { return stages_; }
+  const std::set<StageId>& running() const { return running_; }
+  const std::set<StageId>& waiting() const { return waiting_; }
+  const std::set<StageId>& failed() const { return failed_; }
+
+ private:
+  // dag_jobs.cpp: jobs from start to end
+  void submit_empty(JobRequest& request, JobId id, Turn& turn);
+  void start_job(JobRequest& request, JobId id, Turn& turn);
+  void refuse(uint64_t ticket, JobId id, std::string error, Turn& turn);
+  void cancel_jobs_where(const std::function<bool(const Job&)>& chosen, const std::string& reason,
+                         Turn& turn);
+  void fail_job(JobId id, const std::string& error, Turn& turn);
+  void finish_job(Job& job, Stage& stage, Turn& turn);
+  void end_job(Job& job, const std::string& error, Turn& turn);
+  void cancel_independent_stages(const Job& job, const std::string& reason, Turn& turn);
+  void clean_up(JobId id);
+  void abort_stage(StageId stage, const std::string& reason, Turn& turn);
+  bool depends_on(const Stage& stage, StageId target) const;
+
+  // dag_scheduler.cpp: stages
+  Stage& create_stage(NodePtr root, ShufflePtr shuffle, JobId job, std::string name);
+  StageId map_stage_for(const ShufflePtr& shuffle, JobId job);
+  void add_job_to(StageId stage, JobId job);
+  bool available(const Stage& stage) const;
+  std::vector<StageId> missing_parents(const Stage& stage);
+  std::vector<int32_t> missing_outputs(const Stage& stage) const;
+  JobId active_job_for(const Stage& stage) const;
+  void submit_stage(StageId id, Turn& turn);
+  void submit_missing_tasks(Stage& stage, JobId job, Turn& turn);
+  bool encode(Stage& stage, Payload& code, Turn& turn);
+  void begin_attempt(Stage& stage, size_t tasks, Turn& turn);
+  void mark_finished(Stage& stage, const std::string& error, bool will_retry, Turn& turn);
+  void submit_waiting_children(StageId parent, Turn& turn);
+  Stage* find(StageId id);
+
+  // dag_task_ends.cpp: what the end of a task means
+  void apply_accumulators(const Stage& stage, TaskEnd& end, Turn& turn);
+  void result_ready(Stage& stage, TaskEnd& end, Turn& turn);
+  void output_ready(Stage& stage, TaskEnd& end, Turn& turn);
+  void map_stage_done(Stage& stage, Turn& turn);
+  void fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn);
+  void retry_later(Stage& stage, Stage& map_stage, Turn& turn);
+  void remove_executor_and_outputs(const ExecutorId& executor, const std::string& host,
+                                   int64_t epoch, Turn& turn);
+
+  const DriverOptions& options_;
+  const ProgramCodec& codec_;
+  TaskScheduler& tasks_;
+  MapOutputTracker& outputs_;
+  BlockMaster& blocks_;
+  CommitCoordinator& commits_;
+  Placement placement_;
+  Checkpoints checkpoints_;
+
+  int32_t next_job_ = 0, next_stage_ = 0;
+  std::map<JobId, Job> jobs_;
+  std::map<uint64_t, JobId> job_by_ticket_;
+  std::map<StageId, Stage> stages_;
+  std::map<ShuffleId, StageId> map_stages_;
+  std::set<StageId> waiting_, running_, failed_;
+  std::map<ExecutorId, int64_t> executor_lost_epoch_, files_lost_epoch_;
+  std::string dead_reason_;
+  bool stopped_ = false;
+};
+
+}  // namespace tinderbox::core

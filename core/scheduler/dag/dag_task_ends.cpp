@@ -1,0 +1,204 @@
+// What the end of a task, or the loss of an executor, means for stages and jobs.
+#include <algorithm>
+
+#include "core/scheduler/dag/dag_scheduler.hpp"
+#include "core/scheduler/tasks/task_end.hpp"
+
+namespace tinderbox::core {
+
+namespace {
+/// Fetch failures come in swarms; one resubmission serves them all. Source:
+/// DAGScheduler.RESUBMIT_TIMEOUT.
+constexpr Duration kResubmitDelay = std::chrono::milliseconds(200);
+
+void publish_end(TaskEnd& end, Turn& turn) {
+  TaskEnded& event = turn.post<TaskEnded>();
+  event.task = end.info;
+  event.reason = end.reason;
+  if (end.update) event.metrics = end.update->metrics;
+}
+
+}  // namespace
+
+void DagScheduler::task_ended(TaskEnd& end, Turn& turn) {
+  const TaskSetSpec& spec = end.set.spec();
+  commits_.attempt_ended(spec.stage, spec.attempt, end.info.partition, end.info.attempt,
+                         end.reason.kind);
+  Stage* stage = find(spec.stage);
+  if (stage) apply_accumulators(*stage, end, turn);
+  publish_end(end, turn);
+  if (!stage) return;
+  switch (end.reason.kind) {
+    case TaskEndKind::Success:
+      if (spec.attempt < stage->info.attempt &&
+          stage->root->determinism != Determinism::Indeterminate)
+        tasks_.output_completed(stage->id, end.set.output(end.index), turn);
+      return stage->is_map() ? output_ready(*stage, end, turn) : result_ready(*stage, end, turn);
+    case TaskEndKind::FetchFailed:
+      return fetch_failed(*stage, end, turn);
+    case TaskEndKind::Resubmitted: {
+      if (!stage->is_map()) return;
+      const size_t output = static_cast<size_t>(end.set.output(end.index));
+      if (!stage->pending[output]) ++stage->num_pending;
+      stage->pending[output] = true;
+      return;
+    }
+    default:
+      return;  // the task scheduler tries again
+  }
+}
+
+void DagScheduler::apply_accumulators(const Stage& stage, TaskEnd& end, Turn& turn) {
+  if (!end.update || end.update->accumulators.empty()) return;
+  std::vector<AccumulatorUpdate> updates = std::move(end.update->accumulators);
+  switch (end.reason.kind) {
+    case TaskEndKind::Success: {
+      if (stage.is_map())
+        break;  // counted at each success: a map task that runs again counts again
+      const auto job = jobs_.find(stage.result_of);
+      if (job == jobs_.end() ||
+          job->second.finished[static_cast<size_t>(end.set.output(end.index))])
+        return;
+      break;
+    }
+    case TaskEndKind::ExceptionFailure:
+    case TaskEndKind::TaskKilled:
+      std::erase_if(updates, [](const AccumulatorUpdate& u) { return !u.internal_metric; });
+      break;
+    default:
+      return;
+  }
+  if (!updates.empty()) turn.out.push_back(ApplyAccumulators{std::move(updates)});
+}
+
+// ---- success -----------------------------------------------------------------------------------
+
+void DagScheduler::result_ready(Stage& stage, TaskEnd& end, Turn& turn) {
+  const auto it = jobs_.find(stage.result_of);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  const int32_t position = end.set.output(end.index);
+  if (job.finished[static_cast<size_t>(position)]) return;
+  job.finished[static_cast<size_t>(position)] = true;
+  const bool last = ++job.num_finished == job.finished.size();
+  const uint64_t ticket = job.ticket;
+  const JobId id = job.id;
+  if (last) {
+    finish_job(job, stage, turn);
+    clean_up(id);
+  }
+  turn.out.emplace_back(std::in_place_type<DeliverResult>, ticket, position,
+                        std::move(end.update->result));
+  if (last) turn.out.push_back(DeliverJobEnd{ticket, id, {}});
+}
+
+void DagScheduler::output_ready(Stage& stage, TaskEnd& end, Turn& turn) {
+  const bool old_attempt = end.set.spec().attempt < stage.info.attempt;
+  if (old_attempt && stage.root->determinism == Determinism::Indeterminate) return;
+  const int32_t output = end.set.output(end.index);
+  const size_t i = static_cast<size_t>(output);
+  if (i < stage.pending.size() && stage.pending[i]) {
+    stage.pending[i] = false;
+    --stage.num_pending;
+  }
+  const auto lost = executor_lost_epoch_.find(end.info.executor);
+  if (lost != executor_lost_epoch_.end() && lost->second >= end.set.spec().epoch)
+    turn.log(Level::Info, "Ignoring possibly bogus ShuffleMapTask(" +
+                              std::to_string(stage.id.value) + ", " + std::to_string(output) +
+                              ") completion from executor " + end.info.executor.value);
+  else
+    outputs_.register_output(stage.shuffle->id, output, std::move(*end.update->map_status));
+  if (running_.contains(stage.id) && stage.num_pending == 0) map_stage_done(stage, turn);
+}
+
+void DagScheduler::map_stage_done(Stage& stage, Turn& turn) {
+  const StageId id = stage.id;
+  mark_finished(stage, {}, false, turn);
+  outputs_.increment_epoch();
+  placement_.forget();
+  // Some outputs were lost again, or came from executors that are gone: compute those.
+  if (!available(stage)) return submit_stage(id, turn);
+  submit_waiting_children(id, turn);
+}
+
+// ---- fetch failures ----------------------------------------------------------------------------
+
+void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
+  const TaskEndReason& reason = end.reason;
+  const TaskSetSpec& spec = end.set.spec();
+  if (spec.attempt != stage.info.attempt) return;
+  const auto found = map_stages_.find(reason.shuffle);
+  if (found == map_stages_.end())
+    return abort_stage(stage.id,
+                       "a task could not fetch shuffle " + std::to_string(reason.shuffle.value) +
+                           ", which its stage does not read: " + reason.description,
+                       turn);
+  Stage& map_stage = stages_.at(found->second);
+  stage.failed_attempts.insert(spec.attempt);
+  const int32_t limit = options_.max_consecutive_attempts;
+  const bool abort = static_cast<int32_t>(stage.failed_attempts.size()) >= limit;
+  if (running_.contains(stage.id)) mark_finished(stage, error_text(reason), !abort, turn);
+  if (reason.map_index >= 0)
+    outputs_.unregister_output(reason.shuffle, reason.map_index, reason.address);
+  const ExecutorId executor = reason.address.executor;
+  const int64_t epoch = spec.epoch;
+  if (abort)
+    abort_stage(stage.id,
+                std::string(stage.is_map() ? "ShuffleMapStage " : "ResultStage ") +
+                    std::to_string(stage.id.value) + " (" + stage.name +
+                    ") has failed the maximum allowable number of times: " + std::to_string(limit) +
+                    ". Most recent failure reason:\n" + error_text(reason),
+                turn);
+  else
+    retry_later(stage, map_stage, turn);
+  if (!executor.value.empty()) remove_executor_and_outputs(executor, {}, epoch, turn);
+}
+
+void DagScheduler::retry_later(Stage& stage, Stage& map_stage, Turn& turn) {
+  const bool first = failed_.insert(stage.id).second;
+  failed_.insert(map_stage.id);
+  if (first) turn.after(kResubmitDelay, DriverTimer::Kind::ResubmitFailedStages);
+}
+
+// ---- executors ---------------------------------------------------------------------------------
+
+void DagScheduler::remove_executor_and_outputs(const ExecutorId& executor, const std::string& host,
+                                               int64_t epoch, Turn& turn) {
+  const auto newer = [&](std::map<ExecutorId, int64_t>& last) {
+    const auto [it, fresh] = last.try_emplace(executor, epoch);
+    if (!fresh && it->second >= epoch) return false;
+    it->second = epoch;
+    return true;
+  };
+  if (newer(executor_lost_epoch_)) {
+    if (const BlockManagerId* at = blocks_.executor(executor)) {
+      BlockManagerRemoved& event = turn.post<BlockManagerRemoved>();
+      event.id = *at;
+      event.time = turn.now;
+    }
+    blocks_.remove_executor(executor);
+    placement_.forget();
+  }
+  if (!newer(files_lost_epoch_)) return;
+  if (host.empty())
+    outputs_.remove_outputs_on_executor(executor);
+  else
+    outputs_.remove_outputs_on_host(host);
+}
+
+void DagScheduler::executor_added(const ExecutorId& executor) {
+  executor_lost_epoch_.erase(executor);
+  files_lost_epoch_.erase(executor);
+}
+
+void DagScheduler::executor_lost(const ExecutorId& executor, const std::string& worker_host,
+                                 Turn& turn) {
+  remove_executor_and_outputs(executor, worker_host, outputs_.epoch(), turn);
+}
+
+void DagScheduler::worker_removed(const std::string& host) {
+  outputs_.remove_outputs_on_host(host);
+  placement_.forget();
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,150 @@
+// The driver's table of map outputs.
+#include "core/scheduler/dag/map_output_tracker.hpp"
+
+#include <set>
+
+#include "core/shuffle/map_status.hpp"
+
+namespace tinderbox::core {
+
+bool MapOutputTracker::register_shuffle(ShuffleId shuffle, int32_t maps, int32_t reduces) {
+  auto [it, fresh] = shuffles_.try_emplace(shuffle);
+  if (!fresh) return false;
+  it->second.reduces = reduces;
+  it->second.statuses.resize(static_cast<size_t>(maps));
+  return true;
+}
+
+void MapOutputTracker::unregister_shuffle(ShuffleId shuffle) { shuffles_.erase(shuffle); }
+
+void MapOutputTracker::register_output(ShuffleId shuffle, int32_t map, MapStatus status) {
+  const auto it = shuffles_.find(shuffle);
+  if (it == shuffles_.end() || static_cast<size_t>(map) >= it->second.statuses.size()) return;
+  std::optional<MapStatus>& slot = it->second.statuses[static_cast<size_t>(map)];
+  if (!slot) ++it->second.available;
+  slot = std::move(status);
+  it->second.answer.reset();
+  it->second.place_of.clear();
+}
+
+void MapOutputTracker::drop(Shuffle& shuffle, size_t map) {
+  shuffle.statuses[map].reset();
+  --shuffle.available;
+  shuffle.answer.reset();
+  shuffle.place_of.clear();
+}
+
+void MapOutputTracker::unregister_output(ShuffleId shuffle, int32_t map, const BlockManagerId& at) {
+  const auto it = shuffles_.find(shuffle);
+  if (it == shuffles_.end() || map < 0) return;
+  const size_t i = static_cast<size_t>(map);
+  if (i < it->second.statuses.size() && it->second.statuses[i] &&
+      it->second.statuses[i]->location == at)
+    drop(it->second, i);
+  ++epoch_;
+}
+
+void MapOutputTracker::unregister_all_outputs(ShuffleId shuffle) {
+  const auto it = shuffles_.find(shuffle);
+  if (it == shuffles_.end()) return;
+  for (size_t i = 0; i < it->second.statuses.size(); ++i)
+    if (it->second.statuses[i]) drop(it->second, i);
+  ++epoch_;
+}
+
+template <class P>
+void MapOutputTracker::remove_outputs(P&& gone) {
+  for (auto& [id, shuffle] : shuffles_)
+    for (size_t i = 0; i < shuffle.statuses.size(); ++i)
+      if (shuffle.statuses[i] && gone(shuffle.statuses[i]->location)) drop(shuffle, i);
+  ++epoch_;
+}
+
+void MapOutputTracker::remove_outputs_on_executor(const ExecutorId& executor) {
+  remove_outputs([&](const BlockManagerId& at) { return at.executor == executor; });
+}
+
+void MapOutputTracker::remove_outputs_on_host(const std::string& host) {
+  remove_outputs([&](const BlockManagerId& at) { return at.host == host; });
+}
+
+int32_t MapOutputTracker::available(ShuffleId shuffle) const {
+  const auto it = shuffles_.find(shuffle);
+  return it == shuffles_.end() ? 0 : it->second.available;
+}
+
+std::vector<int32_t> MapOutputTracker::missing(ShuffleId shuffle) const {
+  std::vector<int32_t> maps;
+  const auto it = shuffles_.find(shuffle);
+  if (it == shuffles_.end()) return maps;
+  for (size_t i = 0; i < it->second.statuses.size(); ++i)
+    if (!it->second.statuses[i]) maps.push_back(static_cast<int32_t>(i));
+  return maps;
+}
+
+std::vector<int64_t> MapOutputTracker::statistics(ShuffleId shuffle) const {
+  std::vector<int64_t> bytes;
+  const auto it = shuffles_.find(shuffle);
+  if (it == shuffles_.end()) return bytes;
+  bytes.resize(static_cast<size_t>(it->second.reduces));
+  for (const auto& status : it->second.statuses)
+    for (size_t r = 0; status && r < bytes.size(); ++r)
+      bytes[r] += size_for(status->sizes, static_cast<int32_t>(r));
+  return bytes;
+}
+
+void MapOutputTracker::find_places(const Shuffle& shuffle) {
+  std::map<BlockManagerId, int32_t> numbers;
+  shuffle.places.clear();
+  for (const auto& status : shuffle.statuses) {
+    int32_t place = -1;
+    if (status) {
+      const auto [it, fresh] =
+          numbers.try_emplace(status->location, static_cast<int32_t>(shuffle.places.size()));
+      if (fresh) shuffle.places.push_back(status->location);
+      place = it->second;
+    }
+    shuffle.place_of.push_back(place);
+  }
+}
+
+std::vector<std::string> MapOutputTracker::preferred_hosts(ShuffleId id, int32_t reduce,
+                                                           double fraction) const {
+  const auto found = shuffles_.find(id);
+  if (found == shuffles_.end()) return {};
+  const Shuffle& shuffle = found->second;
+  if (shuffle.place_of.empty()) find_places(shuffle);
+  std::vector<int64_t> bytes(shuffle.places.size());
+  int64_t total = 0;
+  for (size_t i = 0; i < shuffle.statuses.size(); ++i) {
+    if (!shuffle.statuses[i]) continue;
+    const int64_t size = size_for(shuffle.statuses[i]->sizes, reduce);
+    bytes[static_cast<size_t>(shuffle.place_of[i])] += size;
+    total += size;
+  }
+  std::set<std::string> hosts;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] > 0 && static_cast<double>(bytes[i]) >= static_cast<double>(total) * fraction)
+      hosts.insert(shuffle.places[i].host);
+  return {hosts.begin(), hosts.end()};
+}
+
+std::shared_ptr<const ToExecutor> MapOutputTracker::answer(ShuffleId id, const LocalDirs& dirs) {
+  const auto it = shuffles_.find(id);
+  if (it == shuffles_.end())
+    return std::make_shared<const ToExecutor>(
+        tinderbox::MapOutputs{id, epoch_, {std::nullopt}, {}});
+  Shuffle& shuffle = it->second;
+  if (shuffle.answer && std::get<tinderbox::MapOutputs>(*shuffle.answer).epoch == epoch_)
+    return shuffle.answer;
+  tinderbox::MapOutputs message{id, epoch_, shuffle.statuses, {}};
+  for (const auto& status : shuffle.statuses) {
+    if (!status) continue;
+    const auto [at, fresh] = message.local_dirs.try_emplace(status->location.executor.value);
+    if (fresh) at->second = dirs(status->location.executor);
+  }
+  shuffle.answer = std::make_shared<const ToExecutor>(std::move(message));
+  return shuffle.answer;
+}
+
+}  // namespace tinderbox::core

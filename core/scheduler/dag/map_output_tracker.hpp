@@ -1,0 +1,70 @@
+// The driver's table of map outputs: which executor holds which, and since which epoch.
+// Source: Spark 4.3 MapOutputTrackerMaster.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/wire/messages.hpp"
+
+namespace tinderbox::core {
+
+/// Shape: a shuffle has `maps` outputs, each with one size a reducer.
+class MapOutputTracker {
+ public:
+  /// False: it is registered already; what is known of it stays.
+  bool register_shuffle(ShuffleId shuffle, int32_t maps, int32_t reduces);
+  void unregister_shuffle(ShuffleId shuffle);
+  bool contains(ShuffleId shuffle) const { return shuffles_.contains(shuffle); }
+
+  void register_output(ShuffleId shuffle, int32_t map, MapStatus status);
+  /// Only if it is still there.
+  void unregister_output(ShuffleId shuffle, int32_t map, const BlockManagerId& at);
+  void unregister_all_outputs(ShuffleId shuffle);
+  void remove_outputs_on_executor(const ExecutorId& executor);
+  void remove_outputs_on_host(const std::string& host);
+
+  int32_t available(ShuffleId shuffle) const;
+  /// Ascending. A shuffle that is not registered has none.
+  std::vector<int32_t> missing(ShuffleId shuffle) const;
+  int64_t epoch() const { return epoch_; }
+  void increment_epoch() { ++epoch_; }
+
+  /// Estimated bytes for each reducer. Source: Spark getStatistics.
+  std::vector<int64_t> statistics(ShuffleId shuffle) const;
+  /// Hosts that hold at least `fraction` of what `reduce` reads, by name.
+  std::vector<std::string> preferred_hosts(ShuffleId shuffle, int32_t reduce,
+                                           double fraction) const;
+
+  /// The answer to a MapOutputsRequest: made once for all who ask until the shuffle changes. An
+  /// unknown shuffle has one missing output: who asks must not take it for one without maps.
+  /// `local_dirs(executor)`: its directories, empty when it is
+  /// gone.
+  using LocalDirs = std::function<std::vector<std::string>(const ExecutorId&)>;
+  std::shared_ptr<const ToExecutor> answer(ShuffleId shuffle, const LocalDirs& local_dirs);
+
+ private:
+  struct Shuffle {
+    int32_t reduces = 0;
+    int32_t available = 0;
+    std::vector<std::optional<MapStatus>> statuses;
+    std::shared_ptr<const ToExecutor> answer;  // null or of another epoch: to be made
+    // Each map's place as a number, so that asking for every reducer compares no text. Empty: to be
+    // made.
+    mutable std::vector<int32_t> place_of;
+    mutable std::vector<BlockManagerId> places;
+  };
+  template <class P>
+  void remove_outputs(P&& gone);
+  static void find_places(const Shuffle& shuffle);
+  static void drop(Shuffle& shuffle, size_t map);
+
+  std::map<ShuffleId, Shuffle> shuffles_;
+  int64_t epoch_ = 0;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,111 @@
+// The driver's registry of executors.
+#include "core/scheduler/tasks/executors.hpp"
+
+#include <algorithm>
+
+namespace tinderbox::core {
+
+int32_t Executors::slot(const ExecutorId& id) {
+  auto [it, fresh] = slots_by_id_.try_emplace(id.value, count());
+  if (fresh) {
+    Executor& e = all_.emplace_back();
+    e.id = id;
+    e.slot = it->second;
+  }
+  return it->second;
+}
+
+int32_t Executors::host(std::string_view name) {
+  if (auto it = hosts_by_name_.find(name); it != hosts_by_name_.end()) return it->second;
+  const int32_t host = static_cast<int32_t>(hosts_.size());
+  hosts_.push_back({std::string(name), 0});
+  hosts_by_name_.emplace(name, host);
+  return host;
+}
+
+int32_t Executors::of_peer(PeerId peer) const {
+  auto it = by_peer_.find(peer);
+  return it == by_peer_.end() ? -1 : it->second;
+}
+
+std::string Executors::refusal(const ExecutorHello& hello) const {
+  const std::string who = "executor " + hello.id.value;
+  if (hello.id.value.empty())
+    return "an executor without an id was refused; start it with --executor-id";
+  if (hello.who.app != options_.app)
+    return who + " belongs to application '" + hello.who.app.value + "' but this driver runs '" +
+           options_.app.value + "'; start it with this driver's --app-id";
+  const auto differ = [&](const char* what, const std::string& theirs, const std::string& ours) {
+    return who + " has " + what + " '" + theirs + "' but the driver has '" + ours +
+           "'; run both from the same file";
+  };
+  if (hello.build_id.empty() || hello.build_id != options_.build_id)
+    return differ("build id", hello.build_id, options_.build_id);
+  if (hello.code_hash.empty() || hello.code_hash != options_.code_hash)
+    return differ("code hash", hello.code_hash, options_.code_hash);
+  return {};
+}
+
+void Executors::hello(PeerId from, const ExecutorHello& hello, Turn& turn) {
+  if (std::string reason = refusal(hello); !reason.empty()) {
+    turn.log(Level::Warn, reason);
+    turn.send(from, ExecutorRefused{std::move(reason)});
+    return;
+  }
+  greeted_[from] = hello.id;
+  turn.send(from, ApplicationConfig{options_.properties, options_.driver_block_address});
+}
+
+int32_t Executors::register_executor(PeerId from, const RegisterExecutor& executor, Turn& turn) {
+  const auto refuse = [&](std::string reason) {
+    turn.log(Level::Warn, reason);
+    turn.send(from, ExecutorRefused{std::move(reason)});
+    return -1;
+  };
+  auto greeting = greeted_.find(from);
+  if (greeting == greeted_.end() || greeting->second != executor.id)
+    return refuse("executor " + executor.id.value + " registered without a matching hello");
+  const int32_t slot = this->slot(executor.id);
+  Executor& e = at(slot);
+  if (e.state != Executor::State::Named)
+    return refuse("Duplicate executor ID: " + executor.id.value);
+  e.state = Executor::State::Registered;
+  e.peer = from;
+  e.host = host(executor.host);
+  e.cores = executor.cores;
+  e.slots = executor.cores / options_.task_cpus;
+  e.address = {executor.id, executor.host, executor.block_address};
+  e.local_dirs = executor.local_dirs;
+  e.last_seen = turn.now;
+  by_peer_[from] = slot;
+  if (e.slots == 0)
+    turn.log(Level::Warn, "executor " + e.id.value + " has " + std::to_string(e.cores) +
+                              " cores but a task needs " + std::to_string(options_.task_cpus) +
+                              ": it will get none; raise its cores or lower spark.task.cpus");
+  turn.send(from, ExecutorRegistered{});
+  return slot;
+}
+
+void Executors::activate(int32_t slot) {
+  Executor& e = at(slot);
+  e.state = Executor::State::Active;
+  active_.push_back(slot);
+  ++hosts_[static_cast<size_t>(e.host)].active;
+}
+
+void Executors::deactivate(int32_t slot, Executor::State next) {
+  Executor& e = at(slot);
+  if (e.state == Executor::State::Active) {
+    active_.erase(std::find(active_.begin(), active_.end(), slot));
+    --hosts_[static_cast<size_t>(e.host)].active;
+  }
+  e.state = next;
+  if (next == Executor::State::Removed) e.local_dirs.clear();
+}
+
+void Executors::peer_lost(PeerId peer) {
+  greeted_.erase(peer);
+  by_peer_.erase(peer);
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,106 @@
+// The driver's registry of executors: handshake, slots, liveness.
+//
+// Everything on the scheduling path names an executor by a dense number, its *slot*, and a host by
+// another. A slot is given to an id when it is first heard of (also in a location preference) and
+// never reused.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/scheduler/options.hpp"
+#include "core/scheduler/turn.hpp"
+#include "net/wire/messages.hpp"
+
+namespace tinderbox::core {
+
+class TaskSet;
+
+/// One executor, as the scheduler sees it. Unit: task slots = cores / spark.task.cpus.
+struct Executor {
+  enum class State : uint8_t {
+    Named,        // only heard of
+    Registered,   // not ready yet
+    Active,       // gets offers
+    LossPending,  // its connection is gone, the reason is not known yet
+    Removed,
+  };
+  ExecutorId id;
+  int32_t slot = -1;  // its own number
+  State state = State::Named;
+  PeerId peer = 0;
+  int32_t host = -1;
+  int32_t cores = 0;
+  BlockManagerId address;
+  std::vector<std::string> local_dirs;
+  Time last_seen{};
+
+  // Owned by TaskScheduler.
+  int32_t slots = 0;
+  int32_t running = 0;   // attempts sent and not ended, those ahead too
+  int32_t ahead = 0;     // of them: beyond the slots
+  int32_t revoking = 0;  // of those: asked back
+  int32_t idle_at = -1;  // place in the list of idle executors
+  int32_t idle_slots = 0;
+  std::deque<TaskId> ahead_queue;         // in launch order; entries may be stale
+  std::deque<std::vector<TaskId>> asked;  // unanswered RevokeTasks
+  uint64_t freed_turn = 0;                // last turn in which it freed something
+  uint64_t open_turn = 0;  // where a LaunchTasks of this turn can still be appended to
+  size_t open_effect = 0;
+  const TaskSet* open_set = nullptr;
+  int64_t open_bytes = 0;
+
+  int32_t free_slots() const { return slots - (running - ahead); }
+};
+
+class Executors {
+ public:
+  explicit Executors(const DriverOptions& options) : options_(options) {}
+
+  int32_t slot(const ExecutorId& id);
+  int32_t host(std::string_view name);
+  Executor& at(int32_t slot) { return all_[static_cast<size_t>(slot)]; }
+  const Executor& at(int32_t slot) const { return all_[static_cast<size_t>(slot)]; }
+  const std::string& host_name(int32_t host) const {
+    return hosts_[static_cast<size_t>(host)].name;
+  }
+  int32_t count() const { return static_cast<int32_t>(all_.size()); }
+  /// Slots of executors that get offers, in the order in which they became ready.
+  const std::vector<int32_t>& active() const { return active_; }
+  /// −1: no registered executor speaks from there.
+  int32_t of_peer(PeerId peer) const;
+
+  bool alive(int32_t slot) const { return at(slot).state == Executor::State::Active; }
+  bool host_alive(int32_t host) const { return hosts_[static_cast<size_t>(host)].active > 0; }
+
+  /// Answers ApplicationConfig or ExecutorRefused.
+  void hello(PeerId from, const ExecutorHello& hello, Turn& turn);
+  /// Answers ExecutorRegistered or ExecutorRefused. −1: refused.
+  int32_t register_executor(PeerId from, const RegisterExecutor& executor, Turn& turn);
+  void activate(int32_t slot);
+  /// No more offers. `next`: LossPending or Removed.
+  void deactivate(int32_t slot, Executor::State next);
+  void peer_lost(PeerId peer);
+  bool greeted(PeerId peer) const { return greeted_.contains(peer); }
+
+ private:
+  struct Host {
+    std::string name;
+    int32_t active = 0;
+  };
+  std::string refusal(const ExecutorHello& hello) const;
+
+  const DriverOptions& options_;
+  std::deque<Executor> all_;
+  std::vector<Host> hosts_;
+  std::vector<int32_t> active_;
+  std::map<std::string, int32_t, std::less<>> slots_by_id_;
+  std::map<std::string, int32_t, std::less<>> hosts_by_name_;
+  std::map<PeerId, ExecutorId> greeted_;  // said hello; stays until the connection ends
+  std::map<PeerId, int32_t> by_peer_;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,216 @@
+// One attempt on its way back: status updates, results, failures.
+#include <algorithm>
+#include <utility>
+
+#include "conf/values/units.hpp"
+#include "core/scheduler/tasks/task_end.hpp"
+#include "core/scheduler/tasks/task_scheduler.hpp"
+
+namespace tinderbox::core {
+
+namespace {
+/// Stacks are for the events; the log has one line a failure.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+}  // namespace
+
+void TaskScheduler::status(int32_t executor, StatusUpdates updates, Turn& turn) {
+  turn.expect(2 * updates.tasks.size() + 2);
+  for (TaskUpdate& u : updates.tasks) update(executor, u, turn);
+}
+
+void TaskScheduler::update(int32_t executor, TaskUpdate& u, Turn& turn) {
+  Attempt* a = attempts_.find(u.id);
+  if (!a || a->executor != executor || a->fetching_result) return;
+  switch (u.state) {
+    case TaskState::Launching:
+      return;
+    case TaskState::Running: {
+      Executor& e = executors_.at(executor);
+      a->running = true;
+      no_longer_revoking(*a, e);
+      no_longer_ahead(*a, e);
+      announce(u.id, *a, turn);
+      update_idle(executor);
+      return;
+    }
+    case TaskState::Finished:
+      return finished(u.id, u, turn);
+    case TaskState::Failed:
+    case TaskState::Killed:
+    case TaskState::Lost: {
+      TaskEndReason reason = task_end(TaskEndKind::UnknownReason);
+      if (u.reason && u.reason->kind != TaskEndKind::Success)
+        reason = std::move(*u.reason);
+      else if (u.state == TaskState::Killed)
+        reason = task_killed("");
+      return failed(u.id, std::move(reason), &u, turn);
+    }
+  }
+}
+
+/// Results of map tasks are small and stay: they don't count.
+bool TaskScheduler::within_result_size(TaskSet& set, const TaskUpdate& u, Turn& turn) {
+  if (set.spec().map_tasks) return true;
+  set.total_result_size +=
+      u.result_block.empty() ? static_cast<int64_t>(u.result.size()) : u.result_size;
+  ++set.calculated_results;
+  if (options_.max_result_size <= 0 || set.total_result_size <= options_.max_result_size)
+    return true;
+  abort(set,
+        "Total size of serialized results of " + std::to_string(set.calculated_results) +
+            " tasks (" + conf::show_size(set.total_result_size) +
+            ") is bigger than spark.driver.maxResultSize (" +
+            conf::show_size(options_.max_result_size) + ")",
+        turn);
+  return false;
+}
+
+void TaskScheduler::finished(TaskId id, TaskUpdate& u, Turn& turn) {
+  Attempt& a = *attempts_.find(id);
+  a.running = true;
+  if (!within_result_size(*a.set, u, turn)) {
+    if (!u.result_block.empty())
+      turn.send(executors_.at(a.executor).peer, RemoveBlocks{{u.result_block}});
+    return failed(id, task_killed("Tasks result size has exceeded maxResultSize"), nullptr, turn);
+  }
+  if (a.set->spec().map_tasks) {
+    if (!u.map_status) return failed(id, task_end(TaskEndKind::UnknownReason), &u, turn);
+    // An output lies where it was made, whatever the update says.
+    const BlockManagerId& here = executors_.at(a.executor).address;
+    if (u.map_status->location.executor != here.executor) u.map_status->location = here;
+  }
+  if (u.result_block.empty()) return succeeded(id, u, turn);
+  fetch_result(id, a, u, turn);
+}
+
+/// The slot is free at once; the attempt lasts until its result is here.
+void TaskScheduler::fetch_result(TaskId id, Attempt& a, TaskUpdate& u, Turn& turn) {
+  Executor& e = executors_.at(a.executor);
+  announce(id, a, turn);
+  no_longer_revoking(a, e);
+  no_longer_ahead(a, e);
+  a.fetching_result = true;
+  --e.running;
+  promote(e, turn);
+  update_idle(a.executor);
+  freed(a.executor, turn);
+  turn.post<TaskGettingResult>().task = info(id, a);
+  turn.out.push_back(FetchResult{id, e.address, u.result_block, u.result_size});
+  fetching_.emplace(id, std::move(u));
+}
+
+void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
+  auto node = fetching_.extract(result.task);
+  Attempt* a = attempts_.find(result.task);
+  if (node.empty() || !a) return;
+  TaskUpdate u = std::move(node.mapped());
+  if (!result.bytes)
+    return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
+  u.result = std::move(*result.bytes);
+  turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
+  succeeded(result.task, u, turn);
+}
+
+/// Ends an attempt as far as slots and sets are concerned.
+Attempt TaskScheduler::take(TaskId id, Turn& turn) {
+  Attempt& a = *attempts_.find(id);
+  Executor& e = executors_.at(a.executor);
+  announce(id, a, turn);
+  no_longer_revoking(a, e);
+  no_longer_ahead(a, e);
+  const Attempt gone = a;
+  attempts_.erase(id);
+  gone.set->stop(gone.index);
+  if (gone.fetching_result) {
+    fetching_.erase(id);
+    return gone;
+  }
+  --e.running;
+  freed(gone.executor, turn);
+  return gone;
+}
+
+void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
+  const Attempt a = take(id, turn);
+  TaskSet& set = *a.set;
+  const bool first = set.succeed(a.index, {id, a.executor});
+  TaskEnd end{set, a.index, info(id, a), {}, &u};
+  end.info.finished = turn.now;
+  if (first && set.copies_running(a.index) > 0) kill_other_attempts(set, a.index, turn);
+  progress_.task_ended(end, turn);
+  finish_if_done(set, turn);
+  promote(executors_.at(a.executor), turn);
+  update_idle(a.executor);
+}
+
+void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn) {
+  attempts_.each([&](TaskId id, const Attempt& other) {
+    if (other.set == &set && other.index == index)
+      turn.send(executors_.at(other.executor).peer,
+                KillTask{id, true, "another attempt succeeded"});
+  });
+}
+
+void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn) {
+  const Attempt a = take(id, turn);
+  TaskSet& set = *a.set;
+  if (reason.kind == TaskEndKind::FetchFailed) {
+    // The stage is run again for it; this set is not.
+    set.complete(a.index);
+    set.make_zombie();
+  }
+  TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
+  end.info.finished = turn.now;
+  if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
+    turn.log(Level::Warn, first_line(lost_text(end)));
+  progress_.task_ended(end, turn);
+  after_failure(set, end, turn);
+  finish_if_done(set, turn);
+  promote(executors_.at(a.executor), turn);
+  update_idle(a.executor);
+}
+
+std::string TaskScheduler::lost_text(const TaskEnd& end) {
+  const TaskInfo& i = end.info;
+  return "Lost task " + std::to_string(i.index) + "." + std::to_string(i.attempt) + " in stage " +
+         end.set.id() + " (TID " + std::to_string(i.id.value) + ") (" + i.host + " executor " +
+         i.executor.value + "): " + error_text(end.reason);
+}
+
+void TaskScheduler::after_failure(TaskSet& set, const TaskEnd& end, Turn& turn) {
+  if (set.zombie()) return;
+  const std::string where = "Task " + std::to_string(end.index) + " in stage " + set.id();
+  if (end.reason.class_name.ends_with("FileAlreadyExistsException"))
+    return abort(
+        set, where + " can not write to output file: " + end.reason.description + "; not retrying",
+        turn);
+  if (counts_as_failure(end.reason)) {
+    const int32_t failures = set.count_failure(end.index);
+    if (failures >= options_.max_task_failures)
+      return abort(set,
+                   where + " failed " + std::to_string(failures) +
+                       " times, most recent failure: " + lost_text(end) + "\nDriver stacktrace:",
+                   turn);
+  }
+  set.requeue(end.index);
+  offer_all_ = offer_all_ || !idle_.empty();
+}
+
+void TaskScheduler::resubmit_lost(int32_t executor, Turn& turn) {
+  std::vector<TaskSet*> sets;
+  for (const auto& set : queue_) sets.push_back(set.get());
+  for (TaskSet* set : sets)
+    for (const auto& [index, winner] : set->undo(executor)) {
+      Attempt was;
+      was.set = set;
+      was.index = index;
+      was.number = set->attempts(index) - 1;
+      was.executor = winner.executor;
+      was.launched = turn.now;
+      TaskEnd end{*set, index, info(winner.task, was), task_end(TaskEndKind::Resubmitted), nullptr};
+      end.info.finished = turn.now;
+      progress_.task_ended(end, turn);
+    }
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,345 @@
+// Task sets, offers, and taking tasks back for idle executors.
+#include "core/scheduler/tasks/task_scheduler.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/scheduler/tasks/task_end.hpp"
+
+namespace tinderbox::core {
+
+TaskScheduler::TaskScheduler(const DriverOptions& options, const ProgramCodec& codec,
+                             Executors& executors, StageProgress& progress)
+    : options_(options), codec_(codec), executors_(executors), progress_(progress) {}
+
+const TaskSet* TaskScheduler::task_set(StageId stage, int32_t attempt) const {
+  for (const auto& set : queue_)
+    if (set->spec().stage == stage && set->spec().attempt == attempt) return set.get();
+  return nullptr;
+}
+
+void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
+  for (size_t i = queue_.size(); i-- > 0;)
+    if (TaskSet& other = *queue_[i]; other.spec().stage == spec.stage) {
+      other.make_zombie();
+      finish_if_done(other, turn);
+    }
+  const auto rank = [](const TaskSetSpec& s) { return std::tuple(s.priority, s.stage, s.attempt); };
+  const auto at =
+      std::upper_bound(queue_.begin(), queue_.end(), rank(spec),
+                       [&](const auto& key, const auto& set) { return key < rank(set->spec()); });
+  queue_.insert(at, std::make_unique<TaskSet>(std::move(spec), executors_, options_,
+                                              next_program_++, turn.now));
+  if (!submitted_any_ && !options_.is_local)
+    turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
+  submitted_any_ = true;
+  offer_all_ = true;
+}
+
+void TaskScheduler::starvation(Turn& turn) {
+  if (launched_any_) return;
+  turn.log(Level::Warn,
+           "Initial job has not accepted any resources; check your cluster UI to ensure that "
+           "workers are registered and have sufficient resources" +
+               (backend_status_.empty() ? "" : ": " + backend_status_));
+  turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
+}
+
+void TaskScheduler::abort(TaskSet& set, const std::string& reason, Turn& turn) {
+  if (set.retired) return;
+  set.make_zombie();
+  progress_.task_set_failed(set, reason, turn);
+  finish_if_done(set, turn);
+}
+
+void TaskScheduler::finish_if_done(TaskSet& set, Turn& turn) {
+  if (!set.zombie() || set.running() > 0 || set.retired) return;
+  set.retired = true;
+  set.each_sent([&](int32_t e) {
+    if (executors_.alive(e)) turn.send(executors_.at(e).peer, ForgetProgram{set.program()});
+  });
+  const auto at =
+      std::find_if(queue_.begin(), queue_.end(), [&](const auto& s) { return s.get() == &set; });
+  retired_.push_back(std::move(*at));
+  queue_.erase(at);
+}
+
+void TaskScheduler::cancel(StageId stage, const std::string& reason, bool interrupt, Turn& turn) {
+  kill_attempts_of(stage, "Stage cancelled: " + reason, interrupt, turn);
+  for (size_t i = queue_.size(); i-- > 0;)
+    if (TaskSet& set = *queue_[i]; set.spec().stage == stage) {
+      set.make_zombie();
+      finish_if_done(set, turn);
+    }
+}
+
+void TaskScheduler::kill_attempts_of(StageId stage, const std::string& reason, bool interrupt,
+                                     Turn& turn) {
+  const bool any = std::any_of(queue_.begin(), queue_.end(), [&](const auto& set) {
+    return set->spec().stage == stage && set->running() > 0;
+  });
+  if (!any) return;
+  attempts_.each([&](TaskId id, Attempt& a) {
+    if (a.set->spec().stage == stage)
+      turn.send(executors_.at(a.executor).peer, KillTask{id, interrupt, reason});
+  });
+}
+
+bool TaskScheduler::kill(TaskId task, bool interrupt, const std::string& reason, Turn& turn) {
+  const Attempt* a = attempts_.find(task);
+  if (a) turn.send(executors_.at(a->executor).peer, KillTask{task, interrupt, reason});
+  return a;
+}
+
+void TaskScheduler::output_completed(StageId stage, int32_t output, Turn& turn) {
+  for (size_t i = queue_.size(); i-- > 0;) {
+    TaskSet& set = *queue_[i];
+    if (set.spec().stage != stage) continue;
+    if (const int32_t index = set.index_of(output); index >= 0) set.complete(index);
+    finish_if_done(set, turn);
+  }
+}
+
+// ---- executors ---------------------------------------------------------------------------------
+
+void TaskScheduler::executor_ready(int32_t executor) {
+  for (const auto& set : queue_) set->recompute_locality();
+  update_idle(executor);
+  offer_all_ = true;
+}
+
+void TaskScheduler::executor_suspended(int32_t executor) {
+  update_idle(executor);
+  for (const auto& set : queue_) set->recompute_locality();
+}
+
+void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn) {
+  update_idle(executor);
+  resubmit_lost(executor, turn);
+  std::vector<TaskId> lost;
+  attempts_.each([&](TaskId id, const Attempt& a) {
+    if (a.executor == executor) lost.push_back(id);
+  });
+  for (const TaskId id : lost) {
+    const Attempt* a = attempts_.find(id);
+    if (!a) continue;
+    TaskEndReason reason = task_end(TaskEndKind::ExecutorLostFailure);
+    reason.executor = executors_.at(executor).id;
+    const bool blamed = a->running || (!a->ahead && a->set->lost_before_report(a->index));
+    reason.exit_caused_by_app = loss.caused_by_app && blamed;
+    reason.description = loss.reason;
+    failed(id, std::move(reason), nullptr, turn);
+  }
+  Executor& e = executors_.at(executor);
+  e.asked.clear();
+  e.ahead_queue.clear();
+  for (const auto& set : queue_) set->recompute_locality();
+  offer_all_ = true;
+}
+
+void TaskScheduler::update_idle(int32_t executor) {
+  Executor& e = executors_.at(executor);
+  const int32_t slots = e.state == Executor::State::Active ? std::max(0, e.free_slots()) : 0;
+  idle_slots_ += slots - e.idle_slots;
+  e.idle_slots = slots;
+  if (slots > 0 && e.idle_at < 0) {
+    e.idle_at = static_cast<int32_t>(idle_.size());
+    idle_.push_back(executor);
+  } else if (slots == 0 && e.idle_at >= 0) {
+    const int32_t last = idle_.back();
+    idle_[static_cast<size_t>(e.idle_at)] = last;
+    executors_.at(last).idle_at = e.idle_at;
+    idle_.pop_back();
+    e.idle_at = -1;
+  }
+}
+
+void TaskScheduler::freed(int32_t executor, Turn& turn) {
+  Executor& e = executors_.at(executor);
+  if (std::exchange(e.freed_turn, turn.id) != turn.id) freed_.push_back(executor);
+}
+
+// ---- offers ------------------------------------------------------------------------------------
+
+void TaskScheduler::collect_schedulable() {
+  schedulable_.clear();
+  for (const auto& set : queue_)
+    if (set->pending() > 0) schedulable_.push_back(set.get());
+}
+
+bool TaskScheduler::anything_pending() const {
+  return std::any_of(queue_.begin(), queue_.end(),
+                     [](const auto& set) { return set->pending() > 0; });
+}
+
+bool TaskScheduler::offer_level(TaskSet& set, Locality level, std::vector<Offer>& offers,
+                                bool ahead, Locality& best, bool& rejects, Turn& turn) {
+  bool launched = false;
+  for (Offer& offer : offers) {
+    if (offer.slots <= 0) continue;
+    if (set.pending() == 0) break;
+    bool rejected = false;
+    const std::optional<TaskSet::Pick> pick = set.offer(offer.executor, level, turn.now, rejected);
+    rejects |= rejected;
+    if (!pick || !launch(set, *pick, offer.executor, ahead, turn)) continue;
+    --offer.slots;
+    best = std::min(best, pick->locality);
+    launched = true;
+  }
+  return launched;
+}
+
+void TaskScheduler::offer_set(TaskSet& set, std::vector<Offer>& offers, bool all_free, bool ahead,
+                              Turn& turn) {
+  bool rejects = false, launched = false;
+  Locality best = Locality::Any;
+  const TaskSet::Levels levels = set.levels();
+  for (const Locality level : levels)
+    while (offer_level(set, level, offers, ahead, best, rejects, turn)) launched = true;
+  // Slots ahead say nothing about whether the real ones were used well.
+  if (ahead || options_.locality_legacy_reset) return;
+  if (rejects) {
+    set.no_rejects_since_reset = false;
+  } else if (launched && (all_free || set.no_rejects_since_reset)) {
+    set.reset_delay(turn.now, best);
+    set.no_rejects_since_reset = true;
+  }
+}
+
+void TaskScheduler::resource_offers(std::vector<Offer> offers, bool all_free, bool ahead,
+                                    Turn& turn) {
+  collect_schedulable();
+  for (TaskSet* set : schedulable_) {
+    offer_set(*set, offers, all_free, ahead, turn);
+    std::erase_if(offers, [](const Offer& o) { return o.slots <= 0; });
+    if (offers.empty()) break;
+  }
+}
+
+namespace {
+/// No executor is always the first to be asked.
+std::vector<TaskScheduler::Offer> rotated(std::vector<TaskScheduler::Offer> offers, size_t by) {
+  if (offers.size() > 1)
+    std::rotate(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(by % offers.size()),
+                offers.end());
+  return offers;
+}
+}  // namespace
+
+std::vector<TaskScheduler::Offer> TaskScheduler::real_offers() {
+  std::vector<Offer> offers;
+  const std::vector<int32_t>& from = offer_all_ ? idle_ : freed_;
+  offers.reserve(from.size());
+  for (const int32_t e : from)
+    if (const int32_t slots = executors_.at(e).idle_slots; slots > 0) offers.push_back({e, slots});
+  return rotated(std::move(offers), rotation_++);
+}
+
+std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
+  std::vector<Offer> offers;
+  const std::vector<int32_t>& from = offer_all_ ? executors_.active() : freed_;
+  offers.reserve(from.size());
+  for (const int32_t slot : from) {
+    const Executor& e = executors_.at(slot);
+    const int32_t room = options_.launch_ahead - e.ahead;
+    if (e.state == Executor::State::Active && e.slots > 0 && room > 0)
+      offers.push_back({slot, room});
+  }
+  return rotated(std::move(offers), rotation_++);
+}
+
+void TaskScheduler::settle(Turn& turn) {
+  if ((offer_all_ || !freed_.empty()) && anything_pending()) {
+    if (std::vector<Offer> offers = real_offers(); !offers.empty())
+      resource_offers(std::move(offers), offer_all_, false, turn);
+    if (options_.launch_ahead > 0 && idle_.empty())
+      if (std::vector<Offer> offers = ahead_offers(); !offers.empty())
+        resource_offers(std::move(offers), false, true, turn);
+  }
+  offer_all_ = false;
+  freed_.clear();
+  if (!idle_.empty()) {
+    if (!anything_pending())
+      revoke_for_idle(turn);
+    else
+      set_revive_timer(turn);
+  }
+  retired_.clear();
+}
+
+void TaskScheduler::set_revive_timer(Turn& turn) {
+  if (std::exchange(revive_timer_set_, true)) return;
+  turn.after(options_.revive_interval, DriverTimer::Kind::Revive);
+}
+
+// ---- taking back -------------------------------------------------------------------------------
+
+void TaskScheduler::revoke_for_idle(Turn& turn) {
+  const size_t n = executors_.active().size();
+  for (size_t seen = 0; seen < n && idle_slots_ > total_revoking_ && total_ahead_ > total_revoking_;
+       ++seen) {
+    Executor& e = executors_.at(executors_.active()[revoke_cursor_++ % n]);
+    const int32_t revocable = e.ahead - e.revoking;
+    if (revocable <= 0) continue;
+    // Half of its queue at least, so that a long queue is shared out in a few steps.
+    const int32_t wanted = std::max(idle_slots_ - total_revoking_, revocable / 2);
+    ask_back(e, std::min(wanted, revocable), turn);
+  }
+}
+
+void TaskScheduler::ask_back(Executor& e, int32_t count, Turn& turn) {
+  RevokeTasks message;
+  // The last sent are the last to start.
+  for (size_t i = e.ahead_queue.size(); i-- > 0 && count > 0;) {
+    Attempt* a = attempts_.find(e.ahead_queue[i]);
+    if (!a || !a->ahead || a->revoking) continue;
+    a->revoking = true;
+    ++e.revoking;
+    ++total_revoking_;
+    --count;
+    message.tasks.push_back(e.ahead_queue[i]);
+  }
+  if (message.tasks.empty()) return;
+  e.asked.push_back(message.tasks);
+  turn.send(e.peer, std::move(message));
+}
+
+void TaskScheduler::take_back(TaskId id, Attempt& a, Turn& turn) {
+  Executor& e = executors_.at(a.executor);
+  no_longer_revoking(a, e);
+  no_longer_ahead(a, e);
+  const Attempt gone = a;
+  attempts_.erase(id);
+  --e.running;
+  gone.set->take_back(gone.index, gone.number);
+  finish_if_done(*gone.set, turn);
+}
+
+/// What was asked and not given back had started.
+void TaskScheduler::revoked(int32_t executor, const TasksRevoked& answer, Turn& turn) {
+  Executor& e = executors_.at(executor);
+  if (e.asked.empty()) return;
+  std::vector<TaskId> asked = std::move(e.asked.front());
+  e.asked.pop_front();
+  std::vector<TaskId> given = answer.tasks;
+  std::sort(given.begin(), given.end());
+  for (const TaskId id : asked) {
+    Attempt* a = attempts_.find(id);
+    if (!a) continue;
+    const bool taken_back = std::binary_search(given.begin(), given.end(), id);
+    if (taken_back && a->announced) {
+      failed(id, task_killed("revoked"), nullptr, turn);
+    } else if (taken_back) {
+      take_back(id, *a, turn);
+    } else if (a->revoking) {
+      no_longer_revoking(*a, e);
+      no_longer_ahead(*a, e);
+      a->running = true;
+      announce(id, *a, turn);
+    }
+  }
+  update_idle(executor);
+  offer_all_ = true;
+}
+
+}  // namespace tinderbox::core

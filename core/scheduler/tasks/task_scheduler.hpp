@@ -1,0 +1,166 @@
+// Offers of free slots → launches, across task sets; and what becomes of each attempt.
+//
+// Each executor is offered its slots and `launch_ahead` tasks more, which wait in the executor's
+// own queue so that a slot never waits a round trip. First all real slots are filled, round-robin;
+// only when no executor has a slot free are tasks sent ahead. A task ahead is LAUNCHING:
+// TaskStarted is published when a slot becomes its own (a task before it ended) or the executor
+// says that it runs, so listeners see what they would see without launch-ahead. It is taken back
+// (RevokeTasks, answered by TasksRevoked) when another executor idles and nothing is pending; a
+// revoked attempt leaves no trace but its task id.
+//
+// Cost of a task: one launch and one end, each a few array accesses, its two events and its result;
+// nothing here walks over all pending tasks or all executors per task. Source: Spark 4.3
+// TaskSchedulerImpl, TaskSetManager, CoarseGrainedSchedulerBackend.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/scheduler/tasks/attempts.hpp"
+#include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/tasks/task_set.hpp"
+
+namespace tinderbox::core {
+
+/// The end of an attempt. `update`: what the executor said, if it did; may be moved from.
+struct TaskEnd {
+  const TaskSet& set;
+  int32_t index;
+  TaskInfo info;
+  TaskEndReason reason;
+  TaskUpdate* update;
+};
+
+/// What the task scheduler tells the DAG scheduler; tests put a recorder in its place.
+class StageProgress {
+ public:
+  virtual ~StageProgress() = default;
+  /// The set's own state is up to date before the call.
+  virtual void task_ended(TaskEnd& end, Turn& turn) = 0;
+  virtual void task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) = 0;
+};
+
+/// Why an executor is gone.
+struct ExecutorLoss {
+  std::string reason;
+  bool caused_by_app = true;  // only tasks known to run are blamed
+};
+
+class TaskScheduler {
+ public:
+  TaskScheduler(const DriverOptions& options, const ProgramCodec& codec, Executors& executors,
+                StageProgress& progress);
+
+  void submit(TaskSetSpec spec, Turn& turn);
+  /// Kills what runs of the stage and launches no more of it.
+  void cancel(StageId stage, const std::string& reason, bool interrupt, Turn& turn);
+  /// Kills attempts that are left of a stage that is finished.
+  void kill_attempts_of(StageId stage, const std::string& reason, bool interrupt, Turn& turn);
+  /// False: no such attempt.
+  bool kill(TaskId task, bool interrupt, const std::string& reason, Turn& turn);
+  /// Another attempt of the stage has made `output`.
+  void output_completed(StageId stage, int32_t output, Turn& turn);
+
+  void executor_ready(int32_t executor);
+  /// No offers until its end is known.
+  void executor_suspended(int32_t executor);
+  /// To be called when it is no longer active.
+  void executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn);
+
+  void status(int32_t executor, StatusUpdates updates, Turn& turn);
+  void revoked(int32_t executor, const TasksRevoked& answer, Turn& turn);
+  void result_fetched(ResultFetched result, Turn& turn);
+
+  /// Offer everything at the end of this turn.
+  void revive() { offer_all_ = true; }
+  void revive_timer() {
+    revive_timer_set_ = false;
+    offer_all_ = true;
+  }
+  /// The starvation timer ran.
+  void starvation(Turn& turn);
+  /// Why the cluster manager gives nothing; said beside the starvation warning.
+  void set_backend_status(std::string reason) { backend_status_ = std::move(reason); }
+  /// Places what can be placed; ends each turn.
+  void settle(Turn& turn);
+
+  /// Free slots of one executor.
+  struct Offer {
+    int32_t executor = 0;
+    int32_t slots = 0;
+  };
+  /// One round of offers. `all_free`: they are all that is free. `ahead`: beyond the executors'
+  /// slots.
+  void resource_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
+
+  bool idle() const { return queue_.empty() && attempts_.live() == 0; }
+  /// In scheduling order.
+  const std::vector<std::unique_ptr<TaskSet>>& task_sets() const { return queue_; }
+  const TaskSet* task_set(StageId stage, int32_t attempt) const;
+
+ private:
+  // task_scheduler.cpp: task sets and offers
+  void abort(TaskSet& set, const std::string& reason, Turn& turn);
+  void finish_if_done(TaskSet& set, Turn& turn);
+  void collect_schedulable();
+  bool anything_pending() const;
+  bool offer_level(TaskSet& set, Locality level, std::vector<Offer>& offers, bool ahead,
+                   Locality& best, bool& rejects, Turn& turn);
+  void offer_set(TaskSet& set, std::vector<Offer>& offers, bool all_free, bool ahead, Turn& turn);
+  std::vector<Offer> real_offers();
+  std::vector<Offer> ahead_offers();
+  void revoke_for_idle(Turn& turn);
+  void take_back(TaskId id, Attempt& attempt, Turn& turn);
+  void ask_back(Executor& executor, int32_t count, Turn& turn);
+  void set_revive_timer(Turn& turn);
+  void update_idle(int32_t executor);
+  void freed(int32_t executor, Turn& turn);
+
+  // launching.cpp: one attempt on its way out
+  bool launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, bool ahead, Turn& turn);
+  bool encode_inputs(TaskSet& set, int32_t index, Payload& inputs, Turn& turn);
+  LaunchTasks& open_message(TaskSet& set, Executor& executor, size_t bytes, Turn& turn);
+  void announce(TaskId id, Attempt& attempt, Turn& turn);
+  void promote(Executor& executor, Turn& turn);
+  void no_longer_ahead(Attempt& attempt, Executor& executor);
+  void no_longer_revoking(Attempt& attempt, Executor& executor);
+  TaskInfo info(TaskId id, const Attempt& attempt) const;
+
+  // task_ends.cpp: one attempt on its way back
+  void update(int32_t executor, TaskUpdate& update, Turn& turn);
+  bool within_result_size(TaskSet& set, const TaskUpdate& update, Turn& turn);
+  void finished(TaskId id, TaskUpdate& update, Turn& turn);
+  void fetch_result(TaskId id, Attempt& attempt, TaskUpdate& update, Turn& turn);
+  void succeeded(TaskId id, TaskUpdate& update, Turn& turn);
+  void failed(TaskId id, TaskEndReason reason, TaskUpdate* update, Turn& turn);
+  Attempt take(TaskId id, Turn& turn);
+  void kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn);
+  void after_failure(TaskSet& set, const TaskEnd& end, Turn& turn);
+  void resubmit_lost(int32_t executor, Turn& turn);
+  static std::string lost_text(const TaskEnd& end);
+
+  const DriverOptions& options_;
+  const ProgramCodec& codec_;
+  Executors& executors_;
+  StageProgress& progress_;
+
+  std::vector<std::unique_ptr<TaskSet>> queue_;    // by (priority, stage, attempt)
+  std::vector<std::unique_ptr<TaskSet>> retired_;  // destroyed when the turn ends
+  std::vector<TaskSet*> schedulable_;              // of one round of offers
+  Attempts attempts_;
+  std::map<TaskId, TaskUpdate> fetching_;  // indirect results on their way
+  int64_t next_program_ = 0;
+
+  std::vector<int32_t> idle_;  // executors with free slots
+  int32_t idle_slots_ = 0;     // their sum
+  int32_t total_ahead_ = 0, total_revoking_ = 0;
+  std::vector<int32_t> freed_;  // executors to offer at the end of this turn
+  bool offer_all_ = false;
+  size_t rotation_ = 0, revoke_cursor_ = 0;
+  bool revive_timer_set_ = false;
+  bool submitted_any_ = false, launched_any_ = false;
+  std::string backend_status_;
+};
+
+}  // namespace tinderbox::core

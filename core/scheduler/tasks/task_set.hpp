@@ -1,0 +1,209 @@
+// One stage attempt's tasks: which are pending, where they would rather run, how often they failed.
+//
+// Pending tasks are lists of indices, and removal is lazy: a popped index that is running or done
+// is skipped. A set whose tasks have no preferences keeps no lists at all but a range of fresh
+// indices and a stack of those to retry. Per task: 8 bytes, 4–8 for its ids, 12 more in a map
+// stage. Source: Spark 4.3 TaskSetManager.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/scheduler/tasks/executors.hpp"
+
+namespace tinderbox::core {
+
+/// From most to least local; the numbers are those of TaskInfo::locality.
+enum class Locality : uint8_t { Process, Node, NoPref, Rack, Any };
+inline constexpr size_t kLocalities = 5;
+
+/// A location preference as text: `host`, `hdfs_cache_<host>` or `executor_<host>_<id>`.
+/// Source: Spark TaskLocation.
+struct TaskLocation {
+  std::string host;
+  ExecutorId executor;  // empty: any of the host
+  bool hdfs_cached = false;
+  bool operator==(const TaskLocation&) const = default;
+};
+TaskLocation parse_task_location(std::string_view text);
+
+using PropertiesPtr = std::shared_ptr<const std::map<std::string, std::string>>;
+
+/// What the DAG scheduler hands over for one stage attempt.
+struct TaskSetSpec {
+  StageId stage;
+  int32_t attempt = 0;
+  JobId priority;  // the job that it runs for; earlier jobs go first
+  bool map_tasks = false;
+  int32_t num_partitions = 0;
+  int64_t epoch = 0;
+  NodePtr root;
+  bool has_inputs = false;  // source data travels with the tasks
+  Payload code;
+  PropertiesPtr properties;
+  /// What each task makes: a position of the result, or a map partition. Ascending.
+  std::vector<int32_t> ids;
+  /// Partition of task i; empty: equal to `ids`.
+  std::vector<int32_t> partitions;
+  /// Location strings of task i; empty: no task has any.
+  std::vector<std::vector<std::string>> preferred;
+};
+
+class TaskSet {
+ public:
+  struct Pick {
+    int32_t index = 0;
+    Locality locality = Locality::Any;
+    bool operator==(const Pick&) const = default;
+  };
+  /// Which attempt made a map task's output. Executor −1: none, or one of another stage attempt.
+  struct Winner {
+    TaskId task;
+    int32_t executor = -1;
+  };
+
+  TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& options, int64_t program,
+          Time now);
+
+  const TaskSetSpec& spec() const { return spec_; }
+  int64_t program() const { return program_; }
+  /// `<stage>.<attempt>`
+  std::string id() const;
+  std::string name() const { return "TaskSet_" + id(); }
+  int32_t size() const { return static_cast<int32_t>(tasks_.size()); }
+  int32_t partition(int32_t index) const {
+    return (spec_.partitions.empty() ? spec_.ids : spec_.partitions)[static_cast<size_t>(index)];
+  }
+  int32_t output(int32_t index) const { return spec_.ids[static_cast<size_t>(index)]; }
+  /// −1: no task makes that.
+  int32_t index_of(int32_t output) const;
+
+  int32_t pending() const { return zombie_ ? 0 : pending_; }
+  int32_t running() const { return running_; }
+  int32_t successes() const { return successes_; }
+  bool all_successful() const { return successes_ == size(); }
+  bool zombie() const { return zombie_; }
+  void make_zombie() { zombie_ = true; }
+  bool successful(int32_t index) const { return task(index).successful; }
+  int32_t copies_running(int32_t index) const { return task(index).copies; }
+  int32_t failures(int32_t index) const { return task(index).failures; }
+  int32_t attempts(int32_t index) const { return task(index).attempts; }
+
+  // ---- choosing ----
+  /// A task for a free slot; `rejected`: something is pending but waits for a better place.
+  /// The task stays pending until start().
+  std::optional<Pick> offer(int32_t executor, Locality max, Time now, bool& rejected);
+  struct Levels {
+    std::array<Locality, kLocalities> level{};
+    size_t count = 0;
+    const Locality* begin() const { return level.data(); }
+    const Locality* end() const { return level.data() + count; }
+  };
+  const Levels& levels() const { return levels_; }
+  void recompute_locality();
+  /// `best`: most local level that was launched.
+  void reset_delay(Time now, Locality best);
+  bool no_rejects_since_reset = true;
+
+  // ---- one attempt's life ----
+  /// Number of the new attempt.
+  int32_t start(int32_t index);
+  /// The attempt ended.
+  void stop(int32_t index);
+  /// The attempt was taken back before it ran: as if it had never been.
+  void take_back(int32_t index, int32_t number);
+  /// False: it was successful before.
+  bool succeed(int32_t index, Winner winner);
+  /// Successful by another attempt of the stage, or not worth running any more.
+  void complete(int32_t index);
+  /// Failures so far, with this one.
+  int32_t count_failure(int32_t index) { return ++task(index).failures; }
+  /// An executor died under an attempt that had a slot but had not said that it ran. True: not for
+  /// the first time. A task that ends its process before it could report would else be tried
+  /// without end.
+  bool lost_before_report(int32_t index) {
+    const bool before = task(index).lost_unreported;
+    task(index).lost_unreported = true;
+    return before;
+  }
+  /// Pending again, before all others, unless it is done or runs elsewhere.
+  void requeue(int32_t index);
+  /// Tasks whose output is lost with an executor, now pending again.
+  std::vector<std::pair<int32_t, Winner>> undo(int32_t executor);
+
+  // ---- bookkeeping that belongs to TaskScheduler ----
+  int64_t total_result_size = 0;
+  int32_t calculated_results = 0;
+  bool warned_of_size = false;
+  bool retired = false;
+  bool sent_to(int32_t executor) const;
+  void mark_sent(int32_t executor);
+  /// Calls f(executor) for each that was marked.
+  template <class F>
+  void each_sent(F&& f) const {
+    for (size_t word = 0; word < sent_.size(); ++word)
+      for (uint64_t bits = sent_[word]; bits != 0; bits &= bits - 1)
+        f(static_cast<int32_t>(word * 64) + std::countr_zero(bits));
+  }
+
+ private:
+  struct Task {
+    int32_t attempts = 0;
+    uint16_t failures = 0;
+    uint8_t copies = 0;
+    bool successful : 1 = false;
+    bool queued : 1 = true;  // counted in pending_
+    bool lost_unreported : 1 = false;
+  };
+  using Stack = std::vector<int32_t>;
+  /// Indices from `next` on were never popped; `again` goes first.
+  struct Range {
+    int32_t next = 0;
+    Stack again;
+  };
+
+  Task& task(int32_t i) { return tasks_[static_cast<size_t>(i)]; }
+  const Task& task(int32_t i) const { return tasks_[static_cast<size_t>(i)]; }
+  bool wanted(int32_t i) const { return !task(i).successful && task(i).copies == 0; }
+  void push(int32_t index);
+  void unqueue(Task& task);
+  void set_levels();
+  size_t level_index(Locality locality) const;
+  Locality allowed(Time now);
+  Duration wait(Locality level) const;
+  bool more_at(Locality level);
+  bool more_in(std::map<int32_t, Stack>& lists);
+  bool more_in(Stack& stack);
+  std::optional<int32_t> pop(Stack& stack);
+  std::optional<int32_t> pop(Range& range);
+  std::optional<int32_t> pop(std::map<int32_t, Stack>& lists, int32_t key);
+  std::optional<Pick> dequeue(int32_t executor, Locality max);
+
+  const TaskSetSpec spec_;
+  const int64_t program_;
+  Executors& executors_;
+  const DriverOptions& options_;
+
+  std::vector<Task> tasks_;
+  std::vector<Winner> winners_;  // map stages only
+  int32_t pending_ = 0, running_ = 0, successes_ = 0;
+  bool zombie_ = false;
+
+  std::map<int32_t, Stack> for_executor_, for_host_;
+  Stack no_prefs_;
+  Range all_;
+  bool located_ = false;  // some task has a preference
+
+  Levels levels_;
+  size_t level_ = 0;
+  Time last_reset_;
+  std::vector<uint64_t> sent_;  // bit an executor slot
+};
+
+}  // namespace tinderbox::core

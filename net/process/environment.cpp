@@ -1,0 +1,120 @@
+#include "net/process/environment.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern char** environ;
+
+namespace tinderbox::net {
+namespace {
+
+/// Whole content of a small file of the kernel's; empty when it can't be read.
+std::string slurp(const char* path) {
+  int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char buffer[4096];
+  ssize_t n = ::read(fd, buffer, sizeof buffer);
+  ::close(fd);
+  return n > 0 ? std::string(buffer, static_cast<size_t>(n)) : std::string();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> all;
+  for (char** e = environ; e && *e; ++e)
+    if (const char* equals = std::strchr(*e, '='))
+      all[std::string(*e, static_cast<size_t>(equals - *e))] = equals + 1;
+  return all;
+}
+
+std::string unique_name() {
+  unsigned char b[16] = {};
+  if (::getrandom(b, sizeof b, 0) != sizeof b) {
+    int64_t pid = ::getpid();
+    std::memcpy(b, &pid, sizeof pid);
+  }
+  b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
+  b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
+  std::string name;
+  for (int i = 0; i < 16; ++i) {
+    char hex[3];
+    std::snprintf(hex, sizeof hex, "%02x", b[i]);
+    if (i == 4 || i == 6 || i == 8 || i == 10) name += '-';
+    name += hex;
+  }
+  return name;
+}
+
+int64_t resident_bytes(int64_t pid) {
+  long total = 0, resident = 0;
+  std::string path = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid)) + "/statm";
+  if (std::sscanf(slurp(path.c_str()).c_str(), "%ld %ld", &total, &resident) != 2) return 0;
+  return int64_t{resident} * ::sysconf(_SC_PAGESIZE);
+}
+
+std::vector<int64_t> child_processes() {
+  std::vector<int64_t> pids;
+  DIR* tasks = ::opendir("/proc/self/task");
+  for (dirent* e = tasks ? ::readdir(tasks) : nullptr; e; e = ::readdir(tasks)) {
+    std::string list = slurp(("/proc/self/task/" + std::string(e->d_name) + "/children").c_str());
+    char* at = list.data();
+    for (int64_t pid = std::strtoll(at, &at, 10); pid > 0; pid = std::strtoll(at, &at, 10))
+      pids.push_back(pid);
+  }
+  if (tasks) ::closedir(tasks);
+  return pids;
+}
+
+int available_processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+int64_t memory_mib() {
+  struct sysinfo info;
+  int64_t bytes = ::sysinfo(&info) == 0 ? int64_t(info.totalram) * info.mem_unit : 1024 << 20;
+  for (const char* limit :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    int64_t n = std::atoll(slurp(limit).c_str());
+    if (n > 0) bytes = std::min(bytes, n);
+  }
+  return bytes >> 20;
+}
+
+int64_t process_id() { return ::getpid(); }
+
+std::string user_name() {
+  for (const char* name : {"SPARK_USER", "USER", "LOGNAME"})
+    if (const char* value = std::getenv(name); value && *value) return value;
+  return ::getuid() == 0 ? "root" : std::to_string(::getuid());
+}
+
+int utc_offset_seconds() {
+  time_t now = ::time(nullptr);
+  struct tm local;
+  return ::localtime_r(&now, &local) ? static_cast<int>(local.tm_gmtoff) : 0;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void exit_now(int code) { ::_exit(code); }
+
+}  // namespace tinderbox::net

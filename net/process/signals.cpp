@@ -1,0 +1,121 @@
+// Plain handlers, not blocked signals: those would be inherited by all that the application starts.
+#include "net/process/signals.hpp"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+
+namespace tinderbox::net {
+namespace {
+
+// What a signal handler may reach.
+std::atomic<int> stop_fd{-1};
+std::atomic<int> first_signal{0};
+
+void on_stop_signal(int number) {
+  int saved = errno;
+  int fd = stop_fd.load();
+  if (fd < 0 || first_signal.exchange(number) != 0) _exit(128 + number);
+  uint64_t one = 1;
+  if (::write(fd, &one, sizeof one) < 0) _exit(128 + number);
+  errno = saved;
+}
+
+void set_handler(int number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(number, &action, nullptr);
+}
+
+/// All that an init forwards: what is sent to it, not what it or its terminal causes itself.
+sigset_t forwarded_signals() {
+  sigset_t set;
+  sigfillset(&set);
+  for (int n : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU})
+    sigdelset(&set, n);
+  return set;
+}
+
+/// Reaps all that ended; exits when the program did.
+void reap_all(pid_t program) {
+  int status;
+  int result = -1;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (pid == program) result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (result >= 0) _exit(result);
+}
+
+[[noreturn]] void be_init(pid_t program, const sigset_t& signals) {
+  for (;;) {
+    int number = ::sigwaitinfo(&signals, nullptr);
+    if (number == SIGCHLD)
+      reap_all(program);
+    else if (number > 0)
+      ::kill(program, number);
+  }
+}
+
+/// The program gets the terminal and a process group of its own, so that ^C reaches it once, not
+/// twice.
+void be_program(pid_t init, const sigset_t& before) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != init) _exit(127);
+  ::setpgid(0, 0);
+  if (::isatty(STDIN_FILENO)) {
+    ::signal(SIGTTOU, SIG_IGN);  // sent to a background group that sets the foreground
+    ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    ::signal(SIGTTOU, SIG_DFL);
+  }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+void configure_signals() {
+  set_handler(SIGPIPE, SIG_IGN);
+  set_handler(SIGTERM, on_stop_signal);
+  set_handler(SIGINT, on_stop_signal);
+}
+
+StopSignals::StopSignals(PollLoop& loop, std::function<void(int)> stop)
+    : loop_(loop), fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (fd_ < 0) throw std::runtime_error("eventfd: no descriptor left");
+  loop_.watch(fd_, [fd = fd_, stop = std::move(stop)] {
+    uint64_t count;
+    if (::read(fd, &count, sizeof count) > 0) stop(first_signal.load());
+  });
+  first_signal = 0;
+  stop_fd = fd_;
+}
+
+StopSignals::~StopSignals() {
+  stop_fd = -1;
+  loop_.unwatch(fd_);
+  ::close(fd_);
+}
+
+void split_off_init() {
+  if (::getpid() == 1) run_under_init();
+}
+
+void run_under_init() {
+  sigset_t signals = forwarded_signals(), before;
+  ::sigprocmask(SIG_BLOCK, &signals, &before);
+  pid_t init = ::getpid();
+  pid_t program = ::fork();
+  if (program < 0) throw std::runtime_error("fork: no process left");
+  if (program == 0) return be_program(init, before);
+  be_init(program, signals);
+}
+
+}  // namespace tinderbox::net

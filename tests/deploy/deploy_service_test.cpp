@@ -1,0 +1,339 @@
+// Master, worker and application client with real sockets, processes and files, on one loop.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/deploy/client/app_client.hpp"
+#include "core/deploy/master/master_service.hpp"
+#include "core/deploy/master/recovery_log.hpp"
+#include "core/deploy/service_parts.hpp"
+#include "core/deploy/worker/work_dirs.hpp"
+#include "core/deploy/worker/worker_service.hpp"
+#include "core/shell.hpp"
+#include "net/http/http_client.hpp"
+#include "net/process/elf.hpp"
+#include "net/process/environment.hpp"
+#include "tests/deploy/deploy_fixtures.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Folder {
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("deploy-" + net::unique_name())).string();
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+MasterServiceOptions master_on(const conf::Conf& conf, int port = 0) {
+  MasterServiceOptions o;
+  o.conf = conf;
+  o.host = o.bind_host = o.public_host = "127.0.0.1";
+  o.port = port;
+  return o;
+}
+
+WorkerServiceOptions worker_on(const conf::Conf& conf, const std::string& master,
+                               const std::string& work_dir) {
+  WorkerServiceOptions o;
+  o.conf = conf;
+  o.masters = {master};
+  o.host = o.bind_host = o.public_host = "127.0.0.1";
+  o.cores = 2;
+  o.memory_mib = 2048;
+  o.work_dir = work_dir;
+  return o;
+}
+
+/// An application's side; keeps what it is told.
+struct App {
+  std::unique_ptr<net::SocketEndpoint> endpoint;
+  Switchboard board;
+  AppClient client;
+  std::function<void()> changed;
+  Shell<AppClient, App> shell;
+  AppId id;
+  std::vector<ExecutorGranted> granted;
+  std::vector<ExecutorGone> gone;
+  std::string dead;
+
+  App(net::PollLoop& loop, const std::string& master, ApplicationDescription d)
+      : endpoint(net::make_socket_endpoint(loop)),
+        board(*endpoint),
+        client(options(*endpoint, master, d)),
+        shell(loop, board, client, *this, "App") {
+    shell.listen<ToApp>();
+    shell.listen_losses();
+  }
+  static AppClientOptions options(net::SocketEndpoint& endpoint, const std::string& master,
+                                  ApplicationDescription d) {
+    net::Listen where;
+    where.host = "127.0.0.1";
+    Result<int> port = endpoint.listen(where);
+    REQUIRE(port);
+    AppClientOptions o;
+    o.masters = {master};
+    o.description = std::move(d);
+    o.driver_address = "127.0.0.1:" + std::to_string(*port);
+    o.registration_timeout = 20s;
+    o.registration_attempts = 3;
+    o.first_reconnect = 10ms;
+    return o;
+  }
+  void apply(const AppRegistered& e) { id = e.app, changed(); }
+  void apply(const AppDead& e) { dead = e.reason, changed(); }
+  void apply(const ExecutorGranted& e) { granted.push_back(e), changed(); }
+  void apply(const ExecutorGone& e) { gone.push_back(e), changed(); }
+  void apply(const WorkerGone&) { changed(); }
+  void apply(const SchedulingReason&) { changed(); }
+};
+
+/// This test's own program as the executor: it is a tinderbox application that does not know the
+/// arguments, prints so, and ends. `--help` makes it end with 0 instead.
+ApplicationDescription self_as_executor(std::vector<std::string> arguments) {
+  ApplicationDescription d = test::app_of();
+  d.command.elf = net::own_path();
+  d.command.build_id = net::own_build_id();
+  d.command.arguments = std::move(arguments);
+  return d;
+}
+
+struct Quiet {
+  Quiet() { [[maybe_unused]] auto set = net::set_log_level("ERROR"); }
+  ~Quiet() { [[maybe_unused]] auto set = net::set_log_level("INFO"); }
+};
+
+/// Ends the loop as a failure when nothing happens for so long that something must be wrong.
+void guard(net::PollLoop& loop, bool& late) {
+  loop.after(60s, [&loop, &late] {
+    late = true;
+    loop.stop();
+  });
+}
+
+std::string text_of(const std::string& path) {
+  auto files = net::make_real_files();
+  auto file = files->open(path);
+  if (!file) return "";
+  auto view = (*file)->view(0, (*file)->size());
+  return view ? std::string(view->view()) : "";
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    Quiet, "M19 over real sockets and processes: ten failures, then the application is removed",
+    "[deploy_service]") {
+  Folder folder;
+  conf::Conf conf = conf::Conf().with(conf::kLocalDir, folder.path + "/local");
+  auto loop = net::make_poll_loop();
+  bool late = false;
+  guard(*loop, late);
+  MasterService master(*loop, master_on(conf), [](int, const std::string&) {});
+  WorkerService worker(*loop, worker_on(conf, master.url(), folder.path + "/work"),
+                       [](int, const std::string&) {});
+  ApplicationDescription d = self_as_executor({"executor"});
+  d.command.build_id = std::string(40, '0');
+  App app(*loop, master.url(), d);
+  app.changed = [&] {
+    if (!app.dead.empty()) loop->stop();
+  };
+  master.start();
+  worker.start();
+  app.shell.feed(StartApp{});
+  loop->run();
+  REQUIRE_FALSE(late);
+  CHECK(app.dead.starts_with("Master removed our application: FAILED: the last executor said: "));
+  REQUIRE(app.gone.size() == 10);
+  CHECK(app.granted.size() == 10);
+  CHECK(app.granted[0].cores == 2);
+  CHECK(app.gone[9].executor.value == "9");
+  CHECK_FALSE(app.gone[0].exit_code);
+  CHECK(app.gone[0].message.find(std::string(40, '0')) != std::string::npos);
+  CHECK(master.status().completed_apps.at(0).state == AppState::Failed);
+}
+
+TEST_CASE_METHOD(Quiet, "M28 over real processes: executors that end with 0 are replaced",
+                 "[deploy_service]") {
+  Folder folder;
+  conf::Conf conf = conf::Conf().with(conf::kLocalDir, folder.path + "/local");
+  auto loop = net::make_poll_loop();
+  bool late = false;
+  guard(*loop, late);
+  MasterService master(*loop, master_on(conf), [](int, const std::string&) {});
+  std::string ended;
+  WorkerService worker(*loop, worker_on(conf, master.url(), folder.path + "/work"),
+                       [&](int code, const std::string& why) {
+                         ended = std::to_string(code) + " " + why;
+                         loop->stop();
+                       });
+  App app(*loop, master.url(), self_as_executor({"--help"}));
+  app.changed = [&] {
+    if (app.gone.size() == 3) worker.stop();
+  };
+  master.start();
+  worker.start();
+  app.shell.feed(StartApp{});
+  loop->run();
+  REQUIRE_FALSE(late);
+  CHECK(ended == "0 stopped");
+  REQUIRE(app.gone.size() >= 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(app.gone[i].exit_code == 0);
+  std::string directory = folder.path + "/work/" + app.id.value + "/0";
+  CHECK(text_of(directory + "/stderr").starts_with("Spark Executor Command: "));
+  CHECK(text_of(directory + "/stdout").find("usage") != std::string::npos);
+  CHECK(app.dead.empty());
+}
+
+TEST_CASE_METHOD(Quiet,
+                 "M14 over real sockets: a master with FILESYSTEM recovery takes its cluster back",
+                 "[deploy_service]") {
+  Folder folder;
+  conf::Conf conf = conf::Conf()
+                        .with(conf::kLocalDir, folder.path + "/local")
+                        .with(conf::kDeployRecoveryMode, "FILESYSTEM")
+                        .with(conf::kDeployRecoveryDirectory, folder.path + "/recovery");
+  auto loop = net::make_poll_loop();
+  bool late = false;
+  guard(*loop, late);
+  auto master =
+      std::make_unique<MasterService>(*loop, master_on(conf), [](int, const std::string&) {});
+  int port = std::stoi(master->url().substr(master->url().rfind(':') + 1));
+  WorkerService worker(*loop, worker_on(conf, master->url(), folder.path + "/work"),
+                       [](int, const std::string&) {});
+  // It wants none: an executor of its own would end and be replaced meanwhile.
+  ApplicationDescription d = self_as_executor({"--help"});
+  d.initial_executor_limit = 0;
+  App app(*loop, master->url(), d);
+  std::function<void()> poll = [&] {
+    ClusterStatus s = master->status();
+    bool whole = s.state == RecoveryState::Alive && s.workers.size() == 1 &&
+                 s.workers[0].state == WorkerState::Alive && s.active_apps.size() == 1 &&
+                 !app.id.value.empty();
+    if (whole) return loop->stop();
+    loop->after(5ms, poll);
+  };
+  app.changed = [] {};
+  master->start();
+  worker.start();
+  app.shell.feed(StartApp{});
+  loop->post(poll);
+  loop->run();
+  REQUIRE_FALSE(late);
+  AppId before = app.id;
+  WorkerId worker_before = master->status().workers[0].id;
+
+  master.reset();
+  master =
+      std::make_unique<MasterService>(*loop, master_on(conf, port), [](int, const std::string&) {});
+  master->start();
+  CHECK(master->status().state == RecoveryState::Recovering);
+  loop->post(poll);
+  loop->run();
+  REQUIRE_FALSE(late);
+  ClusterStatus s = master->status();
+  CHECK(s.active_apps[0].id == before);
+  CHECK(s.workers[0].id == worker_before);
+  CHECK(app.id == before);
+  CHECK(app.dead.empty());
+}
+
+TEST_CASE_METHOD(Quiet, "M32 pages over HTTP", "[deploy_service]") {
+  auto loop = net::make_poll_loop();
+  MasterServiceOptions o = master_on(conf::Conf());
+  o.web_ui_port = 0;
+  MasterService master(*loop, o, [](int, const std::string&) {});
+  master.start();
+  std::vector<Result<Bytes>> bodies;
+  std::thread browser([&] {
+    for (const char* path : {"/", "/json/", "/json/workers", "/json/clusterutilization"})
+      bodies.push_back(net::http_get(master.web_ui_url() + path));
+    loop->stop();
+  });
+  loop->run();
+  browser.join();
+  REQUIRE(bodies.size() == 4);
+  for (const Result<Bytes>& body : bodies) REQUIRE(body);
+  CHECK(bodies[0]->find("<title>Spark Master at " + master.url()) != std::string::npos);
+  for (size_t i = 1; i < 4; ++i) CHECK(bodies[i]->front() == '{');
+}
+
+TEST_CASE("a recovery log of which the end is damaged keeps the rest, and a copy",
+          "[deploy_service]") {
+  Folder folder;
+  auto files = net::make_real_files();
+  PersistedWorker a{{"worker-a"}, "a", 1, 2, 3, ""}, b{{"worker-b"}, "b", 1, 2, 3, ""};
+  {
+    RecoveryLog log(*files, folder.path);
+    CHECK(log.take_state().empty());
+    CHECK(log.append(log_record(a)));
+    CHECK(log.append(log_record(b)));
+  }
+  std::string path = folder.path + "/master.log";
+  std::string whole = text_of(path);
+  std::filesystem::resize_file(path, whole.size() - 1);
+  {
+    RecoveryLog log(*files, folder.path);
+    CHECK(log.warning().find("a torn record at byte") != std::string::npos);
+    CHECK(log.take_state().workers == std::map<WorkerId, PersistedWorker>{{a.id, a}});
+    CHECK(log.append(log_record(b)));
+  }
+  CHECK(text_of(path + ".damaged").size() == whole.size() - 1);
+  RecoveryLog again(*files, folder.path);
+  CHECK(again.warning().empty());
+  CHECK(again.take_state().workers.size() == 2);
+  CHECK_THROWS_AS(RecoveryLog(*files, ""), conf::Error);
+}
+
+TEST_CASE("M34 old directories go; young, kept and foreign things stay", "[deploy_service]") {
+  Folder folder;
+  auto files = net::make_real_files();
+  for (const char* name : {"app-old", "app-kept", "app-young/0"})
+    REQUIRE(files->make_directories(folder.path + "/" + name));
+  auto write = [&](const std::string& name) {
+    auto file = files->append(folder.path + "/" + name);
+    REQUIRE(file);
+    CHECK((*file)->append("x"));
+  };
+  write("app-old/stderr");
+  write("app-young/0/stderr");
+  write("a-file");
+  auto stat = files->stat(folder.path + "/app-old/stderr");
+  REQUIRE((stat && *stat));
+  Time written{std::chrono::milliseconds((*stat)->modified)};
+  std::filesystem::last_write_time(
+      folder.path + "/app-young/0/stderr",
+      std::filesystem::last_write_time(folder.path + "/app-old/stderr") + 90s);
+  CleanWorkDirs clean{folder.path, {"app-kept"}, 60s};
+  CHECK(clean_work_dirs(*files, clean, written + 30s).removed.empty());
+  WorkDirsCleaned done = clean_work_dirs(*files, clean, written + 120s);
+  CHECK(done.removed == std::vector<std::string>{folder.path + "/app-old"});
+  CHECK(done.error.empty());
+  CHECK(std::filesystem::exists(folder.path + "/app-kept"));
+  CHECK(std::filesystem::exists(folder.path + "/app-young/0/stderr"));
+  CHECK(std::filesystem::exists(folder.path + "/a-file"));
+  CHECK_FALSE(clean_work_dirs(*files, {folder.path + "/none", {}, 60s}, written).error.empty());
+}
+
+TEST_CASE("bad ports and directories are one line", "[deploy_service]") {
+  auto loop = net::make_poll_loop();
+  auto ignore = [](int, const std::string&) {};
+  CHECK_THROWS_WITH(MasterService(*loop, master_on(conf::Conf(), 80), ignore),
+                    Catch::Contains("between 1024 and 65535"));
+  CHECK_THROWS_WITH(
+      MasterService(*loop, master_on(conf::Conf().with(conf::kDeployRecoveryMode, "ZOOKEEPER")),
+                    ignore),
+      Catch::Contains("use NONE or FILESYSTEM"));
+  CHECK_THROWS_WITH(
+      WorkerService(*loop, worker_on(conf::Conf(), "spark://m:1", "/proc/no/work"), ignore),
+      Catch::Contains("Failed to create work directory"));
+}

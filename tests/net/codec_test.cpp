@@ -1,0 +1,150 @@
+// Every message survives the wire; older and newer peers are understood; hostile bytes cost little.
+#include <catch2/catch.hpp>
+
+#include <random>
+
+#include "net/wire/codec.hpp"
+#include "net/wire/fields.hpp"
+
+using namespace tinderbox;
+using net::Packet;
+
+namespace {
+
+/// Fills every field with something that is not its default.
+struct Filler {
+  int n = 1;
+  void fill(bool& v) { v = true; }
+  void fill(std::string& v) { v = "text" + std::to_string(n++); }
+  void fill(Payload& v) { v = Payload(Bytes(++n % 2 ? 3 : 600, 'p')); }
+  template <class T>
+  void fill(std::optional<T>& v) {
+    fill(v.emplace());
+  }
+  template <class T>
+  void fill(std::vector<T>& v) {
+    v.resize(2);
+    for (auto& x : v) fill(x);
+  }
+  template <class K, class V>
+  void fill(std::map<K, V>& m) {
+    K k{};
+    fill(k);
+    fill(m[k]);
+  }
+  template <class T>
+  void fill(T& v) {
+    if constexpr (std::is_enum_v<T>)
+      v = static_cast<T>(1);
+    else if constexpr (std::is_arithmetic_v<T>)
+      v = static_cast<T>(n++ % 3 == 0 ? -n : n * 1000);
+    else
+      net::with_fields(v, [this](auto&... f) { (fill(f), ...); });
+  }
+};
+
+template <class Variant, size_t I = 0>
+void round_trip_all() {
+  if constexpr (I < std::variant_size_v<Variant>) {
+    Variant in(std::in_place_index<I>);
+    Filler().fill(std::get<I>(in));
+    auto out = net::decode<Variant>(net::encode(in));
+    INFO("alternative " << I);
+    REQUIRE(out);
+    CHECK(*out == in);
+    auto record = net::decode_bytes<Variant>(net::encode_bytes(in));
+    REQUIRE(record);
+    CHECK(*record == in);
+    round_trip_all<Variant, I + 1>();
+  }
+}
+
+Packet with_body(Packet like, Bytes body) {
+  like.body = Payload(std::move(body));
+  return like;
+}
+
+}  // namespace
+
+TEST_CASE("every message of every conversation round-trips") {
+  round_trip_all<ToMaster>();
+  round_trip_all<ToWorker>();
+  round_trip_all<ToApp>();
+  round_trip_all<ToClient>();
+  round_trip_all<ToDriver>();
+  round_trip_all<ToExecutor>();
+  round_trip_all<ToBlocks>();
+  round_trip_all<FromBlocks>();
+}
+
+TEST_CASE("large payloads travel as frames of their own and are not copied") {
+  Payload big(Bytes(1 << 20, 'x'));
+  Packet p = net::encode(FromBlocks(BlockChunk{7, 0, 1 << 20, 1, big}));
+  REQUIRE(p.frames.size() == 1);
+  CHECK(p.frames[0].view().data() == big.view().data());
+  auto out = net::decode<FromBlocks>(p);
+  REQUIRE(out);
+  CHECK(std::get<BlockChunk>(*out).bytes.view().data() == big.view().data());
+}
+
+TEST_CASE("an older peer's shorter message keeps the defaults, a newer peer's longer one is cut") {
+  Packet p = net::encode(ToMaster(WorkerHeartbeat{{"w"}}));
+  auto shorter = net::decode<ToMaster>(with_body(p, std::string("\x90", 1)));
+  REQUIRE(shorter);
+  CHECK(std::get<WorkerHeartbeat>(*shorter).id.value.empty());
+  auto longer = net::decode<ToMaster>(with_body(p, "\x93\xc4\x01w\x92\x01\x02\xc0"));
+  REQUIRE(longer);
+  CHECK(std::get<WorkerHeartbeat>(*longer).id.value == "w");
+}
+
+TEST_CASE("what is not such a message is refused") {
+  Packet p = net::encode(ToMaster(WorkerHeartbeat{{"w"}}));
+  struct Case {
+    const char* name;
+    Bytes body;
+  };
+  const Case cases[] = {
+      {"empty", ""},
+      {"another type", "\x91\x05"},
+      {"truncated", "\x91\xc4\x05w"},
+      {"trailing bytes", "\x91\xc4\x01w\x01"},
+      {"an array that claims four billion items", std::string("\xdd\xff\xff\xff\xff", 5)},
+      {"a string that claims four billion bytes", std::string("\x91\xc6\xff\xff\xff\xff", 6)},
+      {"too deep", std::string(100'000, '\x91') + "\x01"},
+      {"a map", "\x81\x01\x02"},
+      {"an extension", std::string("\x91\xd4\x01\x00", 4)},
+      {"many nils",
+       "\x91\xdd" + std::string("\x00\x4f\xff\xff", 4) + std::string(0x4fffff, '\xc0')},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    CHECK_FALSE(net::decode<ToMaster>(with_body(p, c.body)));
+  }
+  p.tag = 999;
+  CHECK_FALSE(net::decode<ToMaster>(p));
+  CHECK_FALSE(net::decode<ToWorker>(p));
+}
+
+TEST_CASE("a payload that names a frame which is not there is refused") {
+  Packet p = net::encode(FromBlocks(BlockChunk{7, 0, 9, 1, Payload(Bytes(1000, 'x'))}));
+  p.frames.clear();
+  CHECK_FALSE(net::decode<FromBlocks>(p));
+}
+
+TEST_CASE("random and mutated bytes never crash the decoder") {
+  unsigned seed = Catch::rngSeed();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  ToDriver update = StatusUpdates{};
+  Filler().fill(std::get<StatusUpdates>(update));
+  Packet good = net::encode(update);
+  size_t understood = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    Bytes body(good.body.view());
+    for (int flips = static_cast<int>(random() % 4); flips >= 0; --flips)
+      body[random() % body.size()] = static_cast<char>(random());
+    if (random() % 4 == 0) body.resize(random() % body.size());
+    understood += bool(net::decode<ToDriver>(with_body(good, body)));
+  }
+  CHECK(understood < 20'000);
+}

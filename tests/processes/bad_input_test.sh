@@ -1,0 +1,235 @@
+#!/usr/bin/env bash
+# What users do wrong, and what breaks around them: each gets the right exit code and one line on stderr that says what
+# was asked, what was found and what to do. Warnings and the synopsis of a role's usage may stand beside it.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+. tests/processes/checks.sh
+export SPARK_LOCAL_IP=127.0.0.1
+chmod 755 "$dir"
+T=$TINDERBOX
+err=$dir/stderr out=$dir/stdout
+
+fail() { echo "FAILED - $name: $1"; sed 's/^/    /' "$err" | head -20; failed=1; }
+# Lines of stderr beside warnings, usage and what a line of `--verbose` or of a log at WARN is.
+error_lines() { grep -vE '^(Warning:|Usage:|Roles:|  |$|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9:.]+ WARN )' "$err"; }
+# bad NAME CODE PATTERN… -- COMMAND…: the command ends with CODE, and its one error line has all PATTERNs (ERE).
+bad() {
+  local name=$1 code=$2 patterns=() pattern status
+  shift 2
+  while [ "$1" != -- ]; do patterns+=("$1"); shift; done
+  shift
+  timeout -k 5 60 "$@" > "$out" 2> "$err" < /dev/null
+  status=$?
+  [ $status = "$code" ] || { fail "exit code $status, wanted $code"; return; }
+  [ "$(error_lines | wc -l)" = 1 ] || { fail "$(error_lines | wc -l) error lines, wanted 1"; return; }
+  for pattern in "${patterns[@]}"; do
+    error_lines | grep -qE -- "$pattern" || { fail "not said: $pattern"; return; }
+  done
+  [ ! -s "$out" ] || { fail "something on stdout: $(head -1 "$out")"; return; }
+  echo "ok - $name"
+}
+submit() { # submit NAME CODE PATTERN… -- OPTIONS AND ARGUMENTS…: the same for `submit --master local[2]`
+  local before=()
+  while [ "$1" != -- ]; do before+=("$1"); shift; done
+  shift
+  bad "${before[@]}" -- "$T" submit --master 'local[2]' "$@"
+}
+# In front of a command: permissions bind root too.
+as_nobody=(env TMPDIR=/tmp)
+[ "$(id -u)" != 0 ] || as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups "${as_nobody[@]}")
+# ---- files -------------------------------------------------------------------------------------------
+
+echo "a b a" > "$dir/in.txt"
+submit "a missing input path" 1 "Input path does not exist" "$dir/nothing" -- --class wordcount "$T" "$dir/nothing"
+submit "a pattern that matches nothing" 1 "$dir/no\*" "matches 0 files" -- --class wordcount "$T" "$dir/no*"
+mkdir "$dir/full" && touch "$dir/full/x"
+submit "an output directory that exists" 1 "$dir/full already exists" -- --class wordcount "$T" "$dir/in.txt" "$dir/full"
+cp "$dir/in.txt" "$dir/secret.txt" && chmod 000 "$dir/secret.txt" && install -m 755 "$T" "$dir/app"
+bad "an unreadable input" 1 "$dir/secret.txt" "[Pp]ermission denied" -- \
+  "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --conf spark.log.level=FATAL --class wordcount "$dir/app" "$dir/secret.txt"
+bad "an output where nobody may write" 1 "$dir/out" "[Pp]ermission denied" -- \
+  "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --conf spark.log.level=FATAL --class wordcount "$dir/app" "$dir/in.txt" "$dir/out"
+submit "no such properties file" 1 "$dir/no.conf" "not exist" -- --properties-file "$dir/no.conf" --class pi "$T"
+
+# ---- the application's file ------------------------------------------------------------------------------
+
+submit "an unknown class" 101 "Failed to load class nope" "pagerank, pi, sort, wordcount" -- --class nope "$T"
+printf '#!/bin/sh\necho hi\n' > "$dir/script.sh" && chmod +x "$dir/script.sh"
+submit "a script in place of an application" 1 "script.sh" "not an ELF" -- --class pi "$dir/script.sh"
+submit "a text in place of an application" 1 "in.txt" "not an ELF" -- --class pi "$dir/in.txt"
+submit "a folder in place of an application" 1 "$dir/full" -- --class pi "$dir/full"
+echo 'int main() {}' > "$dir/none.cpp"
+"${CXX:-g++}" -static -Wl,--build-id=none "$dir/none.cpp" -o "$dir/none"
+submit "a program that is no tinderbox application" 1 "$dir/none" "libtinderbox" -- --class pi "$dir/none"
+objcopy --remove-section .note.gnu.build-id "$T" "$dir/no_id"
+submit "an application without a build id" 1 "$dir/no_id" "no build id" "--build-id" -- --class pi "$dir/no_id"
+install -m 644 "$T" "$dir/not_executable"
+submit "an application that may not be run" 1 "chmod \+x" -- --class pi "$dir/not_executable"
+bad "run-example of what is not there" 101 "nope" "pagerank, pi, sort, wordcount" -- "$T" run-example --master 'local[1]' nope
+
+# ---- settings --------------------------------------------------------------------------------------------
+
+submit "a setting that is no number" 1 "spark.task.cpus" "abc" -- --conf spark.task.cpus=abc --class pi "$T"
+submit "a setting that is no size" 1 "spark.executor.memory|xecutor memory" "12q" -- --conf spark.executor.memory=12q --class pi "$T"
+submit "a setting that is no time" 1 "spark.network.timeout" "12parsecs" -- --conf spark.network.timeout=12parsecs --class pi "$T"
+submit "a setting that is no boolean" 1 "spark.shuffle.compress" "perhaps" -- --conf spark.shuffle.compress=perhaps --class pi "$T"
+submit "a setting without a value" 1 "--conf" "nothing" -- --conf nothing --class pi "$T"
+submit "a log level that is none" 1 "loud" "WARN" -- --conf spark.log.level=loud --class pi "$T"
+for option in --executor-memory --driver-memory --total-executor-cores --executor-cores --num-executors --driver-cores; do
+  submit "$option without a number" 1 "many" -- "$option" many --class pi "$T"
+done
+unknown_key() {
+  "$T" submit --master 'local[1]' --conf spark.executor.memroy=1g --class pi "$T" 1 > "$out" 2> "$err" < /dev/null &&
+    [ "$(cat "$err")" = "Warning: Unknown config property: spark.executor.memroy (--conf); did you mean spark.executor.memory?" ]
+}
+check "an unknown setting: one warning with the nearest known one" unknown_key
+
+# ---- masters -----------------------------------------------------------------------------------------------
+
+quick=(--conf tinderbox.registration.timeout=1s --conf tinderbox.registration.attempts=3)
+master() { local name=$1 url=$2; shift 2; bad "$name" "$@" -- "$T" submit --master "$url" "${quick[@]}" --class pi "$T" 1; }
+master "spark:// without a port" spark://localhost 1 "spark://localhost" "host:port"
+master "spark:// with a port that is none" spark://localhost:x 1 "spark://localhost:x"
+master "local-cluster with too little memory" 'local-cluster[1,1,10]' 1 "10 MiB/worker" "1024 MiB/executor"
+master "local-cluster with a part missing" 'local-cluster[1,1]' 1 "local-cluster\[1,1\]" "local-cluster\[W,C,M\]"
+master "local[0]" 'local[0]' 1 "0 threads"
+master "an unknown kind of master" bogus://h 1 "spark, k8s, or local"
+master "a host that has no address" spark://no-such-host.invalid:7077 1 "no-such-host.invalid"
+master "no master there" spark://127.0.0.1:1 1 "All masters are unresponsive" "spark://127.0.0.1:1" "3 tries of 1 s"
+three_tries() { [ "$(grep -c 'WARN.*Failed to connect to master spark://127.0.0.1:1' "$err")" = 3 ]; }
+check "no master there: it was tried three times" three_tries
+bad "cluster mode, no master there" 1 "127.0.0.1:1" "master" -- \
+  "$T" submit --master spark://127.0.0.1:1 --deploy-mode cluster --class pi "$T" 1
+bad "--status, no master there" 1 "127.0.0.1:1" -- "$T" submit --master spark://127.0.0.1:1 --status driver-1
+
+# ---- roles ---------------------------------------------------------------------------------------------------
+
+bad "an unknown role" 2 "bogus" "not a role" -- "$T" bogus
+bad "an unknown SPARK_K8S_CMD" 1 "SPARK_K8S_CMD" "bogus" -- env SPARK_K8S_CMD=bogus "$T"
+bad "history" 1 "history" "event logs" -- "$T" history
+bad "a worker without a master" 1 "master" -- "$T" worker
+bad "a worker of a master that is no URL" 1 "localhost" "spark://host:port" -- "$T" worker localhost
+bad "a worker with no cores" 1 "cores" "0" -- "$T" worker --cores 0 spark://127.0.0.1:1
+bad "a worker with memory that is no size" 1 "memory|lots" -- "$T" worker --memory lots spark://127.0.0.1:1
+bad "a worker's port that is none" 1 "port" "70000" -- "$T" worker --host 127.0.0.1 --port 70000 spark://127.0.0.1:1
+bad "a worker that may not write its work directory" 1 "work directory" "$dir/in.txt" -- \
+  "$T" worker --host 127.0.0.1 --port 0 --webui-port 0 --work-dir "$dir/in.txt/work" spark://127.0.0.1:1
+bad "a master's port that is no number" 1 "port" "x" -- "$T" master --port x
+bad "a master's unknown option" 1 "--bogus" -- "$T" master --bogus
+bad "a recovery mode that is none" 1 "spark.deploy.recoveryMode" "ZOOKEEPER" "FILESYSTEM" -- \
+  "$T" master --host 127.0.0.1 --port 0 --webui-port 0 --conf spark.deploy.recoveryMode=ZOOKEEPER
+bad "an executor without its options" 1 "--driver-url" -- "$T" executor
+bad "init with nothing to fetch" 1 "nothing to fetch" -- "$T" init
+bad "init of a file that is not there" 1 "$dir/nothing" -- "$T" init --directory "$dir/fetched" "$dir/nothing"
+bad "a benchmark that is none" 1 "bogus" "null_tasks_per_s" -- "$T" bench bogus
+
+# ---- a live cluster --------------------------------------------------------------------------------------------
+
+start_master
+start_worker worker --cores 2 --memory 2g
+worker_pid=$pid
+bad "a master's port that is in use" 1 "${master_url##*:}" "in use" -- \
+  "$T" master --host 127.0.0.1 --port "${master_url##*:}" --webui-port 0 --conf spark.port.maxRetries=0
+master "the port of the pages in place of the master's" "spark://${master_ui#http://}" 1 "All masters are unresponsive" "${master_ui#http://}"
+bad "--status of an unknown driver" 1 "driver-nope" -- "$T" submit --master "$master_url" --status driver-nope
+bad "--kill of an unknown driver" 1 "driver-nope" -- "$T" submit --master "$master_url" --kill driver-nope
+
+known_driver() {
+  "$FAULTS" submit --master "$master_url" --deploy-mode cluster --conf spark.cores.max=1 --class faults "$FAULTS" long 300 > "$out" 2> "$err" || return 1
+  local id; id=$(grep -oE 'driver-[0-9]+-[0-9]+' "$err" | head -1)
+  json_is coresused 2 20 || return 1
+  "$T" submit --master "$master_url" --status "$id" > "$out" 2> "$err" && grep -q "State of driver $id is now RUNNING" "$err" || return 1
+  "$T" submit --master "$master_url" --kill "$id" > "$out" 2> "$err" && grep -q "$id" "$err" || return 1
+  json_is coresused 0 20
+}
+check "--status and --kill of a driver that runs" known_driver
+
+throws() {
+  timeout 60 "$FAULTS" submit --master "$master_url" --class faults "$FAULTS" throw > "$out" 2> "$err" && grep -q 'right result' "$out" || { cat "$err"; return 1; }
+}
+check "a user function throws: four attempts, its message, and the process goes on" throws
+bad "a user's main throws" 1 "which fault" -- "$FAULTS" submit --master "$master_url" --class faults "$FAULTS"
+
+starved() {
+  local code
+  "$T" submit --master "$master_url" --executor-memory 100g --conf spark.starvation.timeout=300ms --class pi "$T" 2 > "$out" 2> "$err" &
+  driver=$!
+  wait_line "$err" 'Initial job has not accepted any resources.*(memory|102400)' > /dev/null || return 1
+  kill -INT $driver; wait $driver; code=$?
+  driver=
+  [ $code = 130 ] && json_is coresused 0 && json_is activeapps '\[ *\]'
+}
+check "no worker has the memory: the warning has the reason, ^C ends the driver with 130" starved
+
+no_executor() { # waits until those of earlier applications are gone
+  local tries=400
+  while pgrep -f -- "$dir/.*--app-id" > /dev/null; do
+    (( tries-- > 0 )) || return 1
+    read -rt 0.05 <> <(:) || true
+  done
+}
+other_build() {
+  no_executor || return 1
+  "$FAULTS" submit --master "$master_url" --conf spark.cores.max=1 --class faults "$FAULTS" long 300 > "$dir/long.out" 2>&1 &
+  driver=$!
+  json_is coresused 1 20 || return 1
+  local line
+  local tries=200
+  until line=$(pgrep -af -- "$dir/.*--driver-url spark://.*--app-id" | head -1) && [ -n "$line" ]; do
+    (( tries-- > 0 )) || return 1
+    read -rt 0.05 <> <(:) || true
+  done
+  driver_url=$(sed 's/.*--driver-url \([^ ]*\).*/\1/' <<< "$line") app=$(sed 's/.*--app-id \([^ ]*\).*/\1/' <<< "$line")
+}
+check "a job runs" other_build
+bad "an executor of another build" 1 "build id" "run both from the same file" -- \
+  "$T" executor --driver-url "$driver_url" --executor-id 99 --cores 1 --app-id "$app" --hostname 127.0.0.1 --conf spark.log.level=ERROR
+bad "an executor of another application" 1 "app-nope" "$app" -- \
+  "$FAULTS" executor --driver-url "$driver_url" --executor-id 99 --cores 1 --app-id app-nope --hostname 127.0.0.1 --conf spark.log.level=ERROR
+
+# ---- signals ---------------------------------------------------------------------------------------------------
+
+gone() { # gone PID CODE SECONDS: it ends in time with this code
+  local tries=$(( $3 * 50 ))
+  while kill -0 "$1" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; do
+    (( tries-- > 0 )) || { echo "process $1 still runs after $3 s"; return 1; }
+    read -rt 0.02 <> <(:) || true
+  done
+  wait "$1"
+  local code=$?
+  [ $code = "$2" ] || { echo "exit code $code, wanted $2"; return 1; }
+}
+second_signal() { # its executor does not answer, so the worker waits for it
+  local executor
+  executor=$(pgrep -f -- "$dir/.*--app-id $app" | head -1)
+  kill -STOP "$executor"
+  kill -TERM "$worker_pid"
+  wait_line "$dir/worker.log" 'draining' > /dev/null
+  kill -0 "$worker_pid" || return 1
+  kill -TERM "$worker_pid"
+  gone "$worker_pid" 143 2
+  local result=$?
+  kill -KILL "$executor" 2>/dev/null
+  return $result
+}
+check "a second signal ends a worker that drains at once" second_signal
+start_worker worker2 --cores 2 --memory 2g
+worker_pid=$pid
+drained() {
+  local tries=400
+  until pgrep -P "$worker_pid" > /dev/null; do
+    (( tries-- > 0 )) || { echo "the worker has no executor"; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+  kill -TERM "$worker_pid" && gone "$worker_pid" 143 15 || return 1
+  ! pgrep -a -f -- "$dir/.*--app-id $app"
+}
+check "SIGTERM: a worker ends its executors and itself" drained
+kill -9 $driver; wait $driver 2>/dev/null; driver=
+stopped() { kill -"$1" "$2" && gone "$2" "$3" 5; }
+check "SIGTERM: the master ends" stopped TERM "$master_pid" 143
+start_master
+check "SIGINT: the master ends" stopped INT "$master_pid" 130
+stop_cluster
+check "no process is left" no_process_left
+exit $failed

@@ -1,0 +1,16 @@
+# Sourced by scripts that check many things of one cluster and go on after a failure: `check` counts in $failed, which
+# the script ends with; $driver, if set, is a process to end. The logs stay when something failed.
+. tests/processes/cluster.sh
+FAULTS=$(realpath "${FAULTS:-build/tests/faults}")
+failed=0 driver=
+trap '[ -z "$driver" ] || kill -9 "$driver" 2>/dev/null; stop_cluster; [ $failed != 0 ] || rm -rf "$dir"' EXIT
+
+check() { # check NAME COMMAND…: what the command says stands below the verdict
+  local name=$1 verdict=ok
+  shift
+  "$@" > "$dir/check.log" 2>&1 || verdict=FAILED failed=1
+  echo "$verdict - $name"
+  sed 's/^/  /' "$dir/check.log"
+}
+# executors [APP]: the pids of this cluster's executors, of all applications or one.
+executors() { pgrep -f -- "$dir/.*--app-id ${1:-}" | sort | tr '\n' ' '; }

@@ -1,0 +1,72 @@
+# Sourced by scripts that need a standalone cluster on loopback: free ports, a folder of its own, no process
+# left behind. Uses $TINDERBOX (the binary). Sets $dir, $master_url, $master_ui.
+TINDERBOX=${TINDERBOX:-build/tinderbox}
+TINDERBOX=$(realpath "$TINDERBOX")
+dir=$(mktemp -d "${TMPDIR:-/tmp}/tinderbox-cluster-XXXXXX")
+pids=()
+
+# wait_line FILE PATTERN [SECONDS]: waits until a line of FILE matches, prints it.
+wait_line() {
+  local tries=$(( ${3:-20} * 50 ))
+  while ! grep -m1 -E "$2" "$1" 2>/dev/null; do
+    (( tries-- > 0 )) || { echo "no line like '$2' in $1 within ${3:-20} s:" >&2; tail -20 "$1" >&2; return 1; }
+    read -rt 0.02 <> <(:) || true
+  done
+}
+
+# start_daemon NAME ARGUMENTS…: a role in the background, logging to $dir/NAME.log; its pid in $pid.
+start_daemon() {
+  local name=$1; shift
+  SPARK_LOCAL_IP=127.0.0.1 "$TINDERBOX" "$@" > "$dir/$name.out" 2> "$dir/$name.log" &
+  pid=$!
+  pids+=("$pid")
+}
+
+# start_master [ARGUMENTS…]
+start_master() {
+  start_daemon master master --host 127.0.0.1 --port 0 --webui-port 0 "$@"
+  master_pid=$pid
+  master_url=$(wait_line "$dir/master.log" 'spark://127' | grep -oE 'spark://127\.0\.0\.1:[0-9]+' | head -1)
+  master_ui=$(wait_line "$dir/master.log" 'http://' | grep -oE 'http://127\.0\.0\.1:[0-9]+' | head -1)
+}
+
+# start_worker NAME [ARGUMENTS…]
+start_worker() {
+  local name=$1; shift
+  start_daemon "$name" worker --host 127.0.0.1 --port 0 --webui-port 0 --work-dir "$dir/$name" "$@" "$master_url"
+  wait_line "$dir/$name.log" 'registered with master' >/dev/null
+}
+
+stop_cluster() {
+  local p
+  for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done
+  for p in "${pids[@]}"; do wait "$p" 2>/dev/null || true; done
+  pids=()
+}
+
+# no_process_left: fails when a process of this cluster still runs.
+no_process_left() {
+  local left
+  left=$(pgrep -f "$dir" || true)
+  [ -z "$left" ] || { echo "processes left:" >&2; ps -o pid,args -p "$(echo $left | tr ' ' ',')" >&2; return 1; }
+}
+
+# http_get http://HOST:PORT/PATH: the body, over bash's own sockets (a fresh Debian has no client).
+http_get() {
+  local rest=${1#http://} host port path line
+  host=${rest%%:*}; port=${rest#*:}; port=${port%%/*}; path=/${rest#*/}
+  exec 9<>"/dev/tcp/$host/$port" || return 1
+  printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$path" "$host" >&9
+  while IFS= read -r line <&9 && [ "$line" != $'\r' ]; do :; done
+  cat <&9
+  exec 9>&-
+}
+
+# json_is KEY VALUE [SECONDS]: waits until the master's page says so.
+json_is() {
+  local tries=$(( ${3:-10} * 20 ))
+  until http_get "$master_ui/json/" | grep -qE "^  \"$1\" ?: ?$2,?$"; do
+    (( tries-- > 0 )) || { http_get "$master_ui/json/" >&2; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Every kind of step on real executors: tests/apps/engine.cpp in local, local-cluster and standalone mode, with files
+# and archives shipped to the executors; the built-in applications against coreutils and each other.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+. tests/processes/checks.sh
+ENGINE=$(realpath "${ENGINE:-build/tests/engine}")
+engine() { # engine NAME MASTER [OPTIONS… -- ARGUMENTS…]
+  local name=$1 master=$2; shift 2
+  local options=() arguments=()
+  mkdir -p "$dir/$name"
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
+  [ $# -eq 0 ] || { shift; arguments=("$@"); }
+  timeout 120 "$ENGINE" submit --master "$master" "${options[@]}" --class engine "$ENGINE" "$dir/$name" "${arguments[@]}" |
+    grep -qx 'all steps: right results'
+}
+app() { "$TINDERBOX" run-example --master "$1" "${@:2}"; }
+
+mkdir -p "$dir/pack"
+echo hello > "$dir/shipped.txt"
+echo inner > "$dir/pack/inner.txt"
+tar -C "$dir/pack" -czf "$dir/pack.tar.gz" inner.txt
+shipped=(--files "$dir/shipped.txt" --archives "$dir/pack.tar.gz#unpacked")
+
+for master in 'local[1]' 'local[3]' 'local-cluster[2,1,1024]' 'local-cluster[1,2,1024]'; do
+  check "every kind of step in $master" engine "${master//[^a-z0-9]/-}" "$master"
+done
+check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped
+check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
+check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
+start_master
+start_worker worker1 --cores 1 --memory 2g
+start_worker worker2 --cores 1 --memory 2g
+check "every kind of step on a standalone cluster, with --files and --archives" \
+  engine standalone "$master_url" "${shipped[@]}" -- shipped
+
+pi_is_roughly() { app "$1" pi 8 | grep -qE '^Pi is roughly 3\.1[34]'; }
+sorts_lines() {
+  seq 20000 | awk '{print ($1 * 7919) % 20011, $1}' > "$dir/lines"
+  app "$1" sort "$dir/lines" "$dir/sorted-${2}" && cat "$dir/sorted-$2"/part-* | cmp - <(LC_ALL=C sort "$dir/lines")
+}
+counts_words() {
+  app "$1" wordcount README.md "$dir/words-$2" && LC_ALL=C sort "$dir/words-$2"/part-* |
+    cmp - <(tr -s '[:space:]' '\n' < README.md | grep -v '^$' | LC_ALL=C sort | uniq -c | awk '{print $2 "\t" $1}' | LC_ALL=C sort)
+}
+ranks_pages() {
+  printf '%s\n' '1 2' '2 3' '3 1' '4 1' > "$dir/edges"
+  app "$1" pagerank "$dir/edges" 10 > "$dir/ranks-$2" && [ -s "$dir/ranks-$2" ] && diff <(sort "$dir/ranks-$2") <(app 'local[1]' pagerank "$dir/edges" 10 | sort)
+}
+for master in 'local[2]' "$master_url"; do
+  name=${master%%[:[]*}
+  check "pi in $name" pi_is_roughly "$master"
+  check "sort in $name" sorts_lines "$master" "$name"
+  check "wordcount in $name" counts_words "$master" "$name"
+  check "pagerank in $name" ranks_pages "$master" "$name"
+done
+stop_cluster
+check "no process is left" no_process_left
+exit $failed

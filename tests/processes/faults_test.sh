@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Faults on real processes of a standalone cluster: kill -9 of executors, of a worker, of a holder of map outputs, of
+# the driver, of the master with and without recovery. The application tests/apps/faults.cpp checks results and
+# scheduler events; this script checks what only the outside sees.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+. tests/processes/checks.sh
+# In the background: $driver is the driver's own process, which `submit` becomes.
+submit_long() { "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" long "$1" > "$2" 2>&1 & driver=$!; }
+run_fault() { timeout 60 "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@" > "$dir/$1.out" 2>&1 \
+  && grep -q 'right result' "$dir/$1.out" || { cat "$dir/$1.out"; false; }; }
+
+start_master
+start_worker worker1 --cores 1 --memory 2g
+start_worker worker2 --cores 1 --memory 2g
+
+check "an executor is killed while it runs tasks" run_fault executor
+check "the holder of map outputs is killed between the stages" run_fault map-output
+check "a task ends its process: the job fails after 4 attempts, the next one works" run_fault exit
+check "a user function throws: the job fails after 4 attempts with the message" run_fault throw
+check "a worker is killed while its executor runs tasks" run_fault worker
+start_worker worker3 --cores 1 --memory 2g
+
+driver_killed() {
+  submit_long 60 "$dir/driver.out"
+  json_is coresused 2 && kill -9 $driver && json_is coresused 0 5
+}
+check "the driver is killed: the master has the cores back within 5 s" driver_killed
+
+stop_cluster
+
+two_executors() {
+  local tries=200
+  until [ "$(executors | wc -w)" = 2 ]; do
+    (( tries-- > 0 )) || { echo "executors: $(executors)"; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+}
+# master_restart MODE: kills the master in the middle of a job and starts another one at the same address.
+master_restart() {
+  local mode=$1 before after
+  start_master --conf spark.deploy.recoveryMode="$mode" --conf spark.deploy.recoveryDirectory="$dir/recovery-$mode"
+  start_worker "$mode-1" --cores 1 --memory 2g
+  start_worker "$mode-2" --cores 1 --memory 2g
+  submit_long 6 "$dir/$mode.out"
+  json_is coresused 2 && two_executors || return 1
+  before=$(executors)
+  kill -9 "$master_pid"
+  wait "$master_pid" 2>/dev/null
+  start_daemon "master-$mode" master --host 127.0.0.1 --port "${master_url##*:}" --webui-port "${master_ui##*:}" \
+    --conf spark.deploy.recoveryMode="$mode" --conf spark.deploy.recoveryDirectory="$dir/recovery-$mode"
+  json_is aliveworkers 2 40 || return 1
+  if [ "$mode" = FILESYSTEM ]; then
+    json_is status '"ALIVE"' 20 && json_is coresused 2 10 || return 1
+    after=$(executors)
+    [ "$before" = "$after" ] || { echo "executors before: $before after: $after"; return 1; }
+  fi
+  wait $driver || { cat "$dir/$mode.out"; return 1; }
+  grep -q 'right result' "$dir/$mode.out" && json_is coresused 0 10 && [ -z "$(executors)" ]
+}
+check "FILESYSTEM recovery: workers and application come back, no executor is doubled" master_restart FILESYSTEM
+stop_cluster
+check "NONE: what the new master does not know is ended, nothing is left over" master_restart NONE
+stop_cluster
+check "no process is left" no_process_left
+exit $failed

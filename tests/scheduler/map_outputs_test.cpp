@@ -1,0 +1,175 @@
+// The table of map outputs, and who may commit. Ids are those of spec/11, section B.
+#include "core/scheduler/dag/commit_coordinator.hpp"
+#include "core/scheduler/dag/map_output_tracker.hpp"
+#include "core/shuffle/map_status.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+
+namespace {
+
+BlockManagerId place(const std::string& executor, const std::string& host) {
+  return {ExecutorId{executor}, host, host + ":1000"};
+}
+MapStatus status(BlockManagerId at, int64_t map_id, std::vector<int64_t> sizes) {
+  return {std::move(at), map_id, encode_sizes(sizes), 1};
+}
+const BlockManagerId a = place("a", "hostA"), b = place("b", "hostB");
+constexpr ShuffleId kTen{10};
+
+tinderbox::MapOutputs answer_of(MapOutputTracker& t, ShuffleId id) {
+  return std::get<tinderbox::MapOutputs>(*t.answer(
+      id, [](const ExecutorId& e) { return std::vector<std::string>{"/dirs/" + e.value}; }));
+}
+
+}  // namespace
+
+TEST_CASE("B8 sizes, map ids and directories are handed out", "[map_outputs]") {
+  MapOutputTracker t;
+  REQUIRE(t.register_shuffle(kTen, 2, 2));
+  CHECK(t.contains(kTen));
+  t.register_output(kTen, 0, status(a, 5, {1000, 10000}));
+  t.register_output(kTen, 1, status(b, 6, {10000, 1000}));
+  const tinderbox::MapOutputs m = answer_of(t, kTen);
+  REQUIRE(m.statuses.size() == 2);
+  CHECK(m.statuses[0]->map_id == 5);
+  CHECK(m.statuses[1]->map_id == 6);
+  CHECK(size_for(m.statuses[0]->sizes, 0) == decode_size(encode_size(1000)));
+  CHECK(size_for(m.statuses[1]->sizes, 0) == decode_size(encode_size(10000)));
+  CHECK(m.local_dirs.at("a") == std::vector<std::string>{"/dirs/a"});
+  CHECK(t.epoch() == 0);
+  CHECK(t.available(kTen) == 2);
+  CHECK(t.statistics(kTen) ==
+        std::vector<int64_t>(2, decode_size(encode_size(1000)) + decode_size(encode_size(10000))));
+}
+
+TEST_CASE("B9 an unregistered shuffle is empty", "[map_outputs]") {
+  MapOutputTracker t;
+  t.register_shuffle(kTen, 1, 1);
+  CHECK_FALSE(t.register_shuffle(kTen, 1, 1));
+  t.register_output(kTen, 0, status(a, 5, {1}));
+  t.unregister_shuffle(kTen);
+  CHECK_FALSE(t.contains(kTen));
+  CHECK(answer_of(t, kTen).statuses == std::vector<std::optional<MapStatus>>{std::nullopt});
+  CHECK(t.missing(kTen).empty());
+}
+
+TEST_CASE("B10 an output is unregistered only where it is, twice is harmless", "[map_outputs]") {
+  MapOutputTracker t;
+  t.register_shuffle(kTen, 2, 1);
+  t.register_output(kTen, 0, status(a, 5, {1}));
+  t.register_output(kTen, 1, status(b, 6, {1}));
+  t.unregister_output(kTen, 0, b);
+  CHECK(t.available(kTen) == 2);
+  const int64_t before = t.epoch();
+  t.unregister_output(kTen, 0, a);
+  t.unregister_output(kTen, 0, a);
+  CHECK(t.epoch() > before);
+  CHECK(t.missing(kTen) == std::vector<int32_t>{0});
+  CHECK_FALSE(answer_of(t, kTen).statuses[0]);
+  CHECK(answer_of(t, kTen).statuses[1]);
+}
+
+TEST_CASE("B11 outputs go with their executor or host", "[map_outputs]") {
+  MapOutputTracker t;
+  t.register_shuffle(kTen, 3, 1);
+  t.register_output(kTen, 0, status(a, 5, {1}));
+  t.register_output(kTen, 1, status(place("c", "hostA"), 6, {1}));
+  t.register_output(kTen, 2, status(b, 7, {1}));
+  CHECK(t.epoch() == 0);
+  t.remove_outputs_on_executor(ExecutorId{"a"});
+  CHECK(t.epoch() == 1);
+  CHECK(t.missing(kTen) == std::vector<int32_t>{0});
+  t.remove_outputs_on_host("hostA");
+  CHECK(t.missing(kTen) == std::vector<int32_t>{0, 1});
+  t.unregister_all_outputs(kTen);
+  CHECK(t.available(kTen) == 0);
+}
+
+TEST_CASE("B14 hosts with a share of at least the fraction are preferred", "[map_outputs]") {
+  MapOutputTracker t;
+  t.register_shuffle(kTen, 3, 1);
+  t.register_output(kTen, 0, status(a, 5, {2}));
+  t.register_output(kTen, 1, status(a, 6, {2}));
+  t.register_output(kTen, 2, status(b, 7, {3}));
+  using V = std::vector<std::string>;
+  CHECK(t.preferred_hosts(kTen, 0, 0.5) == V{"hostA"});
+  CHECK(t.preferred_hosts(kTen, 0, 0.2) == V{"hostA", "hostB"});
+}
+
+TEST_CASE("the answer is made once until the shuffle changes", "[map_outputs]") {
+  MapOutputTracker t;
+  int made = 0;
+  const auto ask = [&] {
+    return t.answer(kTen, [&](const ExecutorId&) {
+      ++made;
+      return std::vector<std::string>{};
+    });
+  };
+  t.register_shuffle(kTen, 2, 1);
+  t.register_output(kTen, 0, status(a, 5, {1}));
+  const auto first = ask();
+  for (int i = 0; i < 100; ++i) CHECK(ask() == first);
+  CHECK(made == 1);
+  t.register_output(kTen, 1, status(b, 6, {1}));
+  CHECK(std::get<tinderbox::MapOutputs>(*ask()).statuses[1]);
+  t.increment_epoch();
+  CHECK(std::get<tinderbox::MapOutputs>(*ask()).epoch == 1);
+  CHECK_FALSE(std::get<tinderbox::MapOutputs>(*first).statuses[1]);
+}
+
+TEST_CASE("outputs beyond the shuffle are ignored", "[map_outputs]") {
+  MapOutputTracker t;
+  t.register_shuffle(kTen, 1, 1);
+  t.register_output(kTen, 1, status(a, 5, {1}));
+  t.register_output(kTen, -1, status(a, 5, {1}));
+  t.register_output(ShuffleId{99}, 0, status(a, 5, {1}));
+  t.unregister_output(kTen, 7, a);
+  CHECK(t.missing(kTen) == std::vector<int32_t>{0});
+}
+
+// ---- commit ------------------------------------------------------------------------------------
+
+namespace {
+AskPermissionToCommit ask(int32_t attempt, int32_t stage_attempt = 0, int32_t partition = 0) {
+  return {1, StageId{3}, stage_attempt, partition, attempt};
+}
+}  // namespace
+
+TEST_CASE("B41 B45 the first to ask may commit, nobody twice", "[commit]") {
+  CommitCoordinator c;
+  CHECK_FALSE(c.may_commit(ask(0)));  // no such stage
+  c.stage_start(StageId{3});
+  CHECK(c.may_commit(ask(0)));
+  CHECK_FALSE(c.may_commit(ask(1)));
+  CHECK_FALSE(c.may_commit(ask(0)));
+  CHECK(c.may_commit(ask(0, 0, 1)));
+  c.stage_end(StageId{3});
+  CHECK_FALSE(c.may_commit(ask(0)));
+  CHECK(c.empty());
+}
+
+TEST_CASE("B42 B43 a failed holder makes room, and may not come back", "[commit]") {
+  CommitCoordinator c;
+  c.stage_start(StageId{3});
+  CHECK(c.may_commit(ask(0)));
+  c.attempt_ended(StageId{3}, 0, 0, 5, TaskEndKind::ExceptionFailure);
+  CHECK_FALSE(c.may_commit(ask(1)));
+  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::TaskCommitDenied);
+  CHECK_FALSE(c.may_commit(ask(1)));
+  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::ExceptionFailure);
+  CHECK_FALSE(c.may_commit(ask(0)));
+  CHECK(c.may_commit(ask(1)));
+}
+
+TEST_CASE("B44 attempts of different stage attempts are different", "[commit]") {
+  CommitCoordinator c;
+  c.stage_start(StageId{3});
+  CHECK(c.may_commit(ask(0, 0)));
+  c.stage_start(StageId{3});  // the stage is tried again: what is known stays
+  CHECK_FALSE(c.may_commit(ask(0, 1)));
+  c.attempt_ended(StageId{3}, 1, 0, 0, TaskEndKind::ExceptionFailure);
+  CHECK_FALSE(c.may_commit(ask(1, 1)));
+  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::ExecutorLostFailure);
+  CHECK(c.may_commit(ask(1, 1)));
+}
