@@ -117,7 +117,8 @@ TEST_CASE("tasks ahead are not blamed on the loss of their executor", "[launch_a
   const uint64_t t = c.job(rdd(5));
   c.lose("A");
   CHECK_FALSE(c.ended(t));
-  CHECK(c.seen<TaskStarted>().size() == c.seen<TaskEnded>().size());
+  CHECK(c.seen<TaskStarted>().size() == 1);  // those ahead leave no trace
+  CHECK(c.seen<TaskEnded>().size() == 1);
   c.executor("B", 1);
   CHECK(c.live().size() == 5);
   while (!c.live().empty()) c.succeed(c.live()[0], "x");
