@@ -138,6 +138,11 @@ one: $(B)/libraries
 test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
 
+##: breaks one rule of the scheduler at a time; a test must notice each
+.PHONY: mutants
+mutants: $(TEST_BIN)
+	@tests/mutants.sh
+
 ##: the unit tests under the address and undefined-behaviour sanitizers
 .PHONY: asan
 asan:

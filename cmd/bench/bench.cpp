@@ -2,15 +2,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 
 #include "cmd/bench/make_data.hpp"
-#include "cmd/process_conf.hpp"
+#include "cmd/bench/session.hpp"
 #include "cmd/roles.hpp"
 #include "conf/keys.hpp"
-#include "core/api/runtime/driver_runtime.hpp"
-#include "core/api/tinderbox.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
@@ -21,68 +18,13 @@
 namespace tinderbox::cmd {
 namespace {
 
-constexpr const char* kCluster = "local-cluster[2,1,1024]";
-constexpr const char* kThreads = "local[2]";
-
-struct Options {
-  std::string master, data, make_data;
-  int64_t megabytes = 500;
-  uint64_t seed = 1;
-  std::vector<std::string> names;
-  bool first_task = false;
-  ProcessConfOptions conf;
-};
-
-void report(const char* name, double value, const char* unit) {
-  std::printf("BENCH %s %.6g %s\n", name, value, unit);
-  std::fflush(stdout);
-}
-
-double seconds_between(Time a, Time b) { return std::chrono::duration<double>(b - a).count(); }
-
-/// Counts what a task must have told to be counted as run.
-class CountingListener final : public core::Listener {
- public:
-  void on_events(std::span<const core::ListenerEvent> events) override {
-    for (const core::ListenerEvent& e : events) {
-      started_ += std::holds_alternative<core::TaskStarted>(e);
-      ended_ += std::holds_alternative<core::TaskEnded>(e);
-    }
-  }
-  int64_t started() const { return started_; }
-  int64_t ended() const { return ended_; }
-
- private:
-  std::atomic<int64_t> started_{0}, ended_{0};
-};
-
-/// A driver on `master` and what its listener counted.
-struct Session {
-  std::shared_ptr<CountingListener> counter = std::make_shared<CountingListener>();
-  std::unique_ptr<core::DriverRuntime> runtime;
-  std::unique_ptr<Context> context;
-
-  Session(const Options& o, const char* master) {
-    conf::Conf conf = process_conf(o.conf)
-                          .with(conf::kMaster, o.master.empty() ? master : o.master)
-                          .with(conf::kAppName, "bench")
-                          .with(conf::kListenerQueueCapacity, "0");
-    runtime = core::DriverRuntime::start(conf, {counter});
-    context = std::make_unique<Context>(*runtime);
-  }
-  ~Session() {
-    context.reset();
-    runtime->stop();
-  }
-};
-
 void run_empty_tasks(Context& context, int32_t tasks) { context.range(0, 0, 1, tasks).count(); }
 
 /// Ten jobs of 10,000 empty tasks after one to warm up. The best of five such rounds counts: the
 /// machine's other load only ever lowers it; all rounds are printed.
-void null_tasks(const Options& o) {
+void null_tasks(const BenchOptions& o) {
   constexpr int32_t kTasks = 10'000, kJobs = 10, kRounds = 5;
-  Session s(o, kCluster);
+  BenchSession s(o, kCluster);
   run_empty_tasks(*s.context, kTasks);
   std::vector<double> rates;
   for (int round = 0; round < kRounds; ++round) {
@@ -98,13 +40,12 @@ void null_tasks(const Options& o) {
               static_cast<long>(want));
   if (s.counter->started() != want || s.counter->ended() != want)
     throw conf::Error("null_tasks_per_s does not count: the listener missed events");
-  std::sort(rates.begin(), rates.end());
-  report("null_tasks_per_s", rates[rates.size() / 2], "1/s");
+  report("null_tasks_per_s", median(rates), "1/s");
 }
 
-void one_task_job(const Options& o) {
+void one_task_job(const BenchOptions& o) {
   constexpr int kJobs = 2000;
-  Session s(o, kCluster);
+  BenchSession s(o, kCluster);
   std::vector<double> ms;
   for (int i = 0; i < kJobs; ++i) {
     Time start = net::wall_clock();
@@ -116,8 +57,8 @@ void one_task_job(const Options& o) {
   report("one_task_job_ms", ms[ms.size() / 2], "ms");
 }
 
-void shuffle_200x200(const Options& o) {
-  Session s(o, kCluster);
+void shuffle_200x200(const BenchOptions& o) {
+  BenchSession s(o, kCluster);
   std::vector<double> seconds;
   for (int round = 0; round < 5; ++round) {
     Time start = net::wall_clock();
@@ -128,14 +69,13 @@ void shuffle_200x200(const Options& o) {
     seconds.push_back(seconds_between(start, net::wall_clock()));
     if (keys != 200) throw conf::Error("shuffle_200x200_s: wrong result");
   }
-  std::sort(seconds.begin(), seconds.end());
-  report("shuffle_200x200_s", seconds[seconds.size() / 2], "s");
+  report("shuffle_200x200_s", median(seconds), "s");
 }
 
-void wordcount(const Options& o) {
+void wordcount(const BenchOptions& o) {
   if (o.data.empty())
     throw conf::Error("wordcount_s needs --data DIR; bench --make-data DIR makes it");
-  Session s(o, kThreads);
+  BenchSession s(o, kThreads);
   std::vector<double> seconds;
   int64_t words = 0;
   for (int round = 0; round < 3; ++round) {
@@ -154,15 +94,15 @@ void wordcount(const Options& o) {
 }
 
 /// What `startup` starts: prints the time at which its first task was done.
-void first_task(const Options& o) {
-  Session s(o, kCluster);
+void first_task(const BenchOptions& o) {
+  BenchSession s(o, kCluster);
   run_empty_tasks(*s.context, 1);
   std::printf("%ld\n", static_cast<long>(net::wall_clock().time_since_epoch().count()));
   std::fflush(stdout);
 }
 
 /// A fresh process each time, from before it is started to its first task's end.
-void startup(const Options& o) {
+void startup(const BenchOptions& o) {
   std::vector<double> ms;
   for (int i = 0; i < 11; ++i) {
     Time start = net::wall_clock();
@@ -173,12 +113,11 @@ void startup(const Options& o) {
     Time done{Duration(std::atoll(out->c_str()))};
     ms.push_back(seconds_between(start, done) * 1e3);
   }
-  std::sort(ms.begin(), ms.end());
-  report("startup_ms", ms[ms.size() / 2], "ms");
+  report("startup_ms", median(ms), "ms");
 }
 
-void executor_idle_rss(const Options& o) {
-  Session s(o, kCluster);
+void executor_idle_rss(const BenchOptions& o) {
+  BenchSession s(o, kCluster);
   run_empty_tasks(*s.context, 100);
   int64_t largest = 0;
   for (int64_t pid : net::child_processes()) largest = std::max(largest, net::resident_bytes(pid));
@@ -198,9 +137,12 @@ constexpr Measure kMeasures[] = {
     {"wordcount_s", wordcount},
     {"startup_ms", startup},
     {"executor_idle_rss_mb", executor_idle_rss},
+    {"stencil_tasks_per_s", stencil_tasks_per_s},
+    {"metg_no_comm_us", metg_no_comm_us},
+    {"metg_stencil_us", metg_stencil_us},
 };
 
-void make_data(const Options& o) {
+void make_data(const BenchOptions& o) {
   Result<uint64_t> hash = make_text(o.make_data + "/text.txt", o.megabytes, o.seed);
   if (!hash) throw conf::Error(hash.error().message);
   std::printf("%s/text.txt: %ld MB, seed %lu, xxh3 %016lx\n", o.make_data.c_str(),
@@ -214,7 +156,7 @@ std::string known_names() {
   return names;
 }
 
-void run(const Options& o) {
+void run(const BenchOptions& o) {
   for (const std::string& name : o.names)
     if (std::none_of(std::begin(kMeasures), std::end(kMeasures),
                      [&](auto& m) { return m.name == name; }))
@@ -230,7 +172,7 @@ void run(const Options& o) {
 
 int bench(Args args) {
   CLI::App cli("tinderbox bench: measures this build\nNames: " + known_names(), "bench");
-  Options o;
+  BenchOptions o;
   cli.add_option("--master", o.master,
                  std::string("default: ") + kCluster + ", for wordcount_s " + kThreads);
   cli.add_option("--data", o.data, "folder with text.txt, for wordcount_s");

@@ -1,0 +1,62 @@
+// What the measures of `bench` share: options, a driver with a counting listener, the printed line.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/process_conf.hpp"
+#include "core/api/runtime/driver_runtime.hpp"
+#include "core/api/tinderbox.hpp"
+#include "core/status/listener_bus.hpp"
+
+namespace tinderbox::cmd {
+
+inline constexpr const char* kCluster = "local-cluster[2,1,1024]";
+inline constexpr const char* kThreads = "local[2]";
+
+struct BenchOptions {
+  std::string master, data, make_data;
+  int64_t megabytes = 500;
+  uint64_t seed = 1;
+  std::vector<std::string> names;
+  bool first_task = false;
+  ProcessConfOptions conf;
+};
+
+/// Prints one line `BENCH name value unit`.
+void report(const char* name, double value, const char* unit);
+double seconds_between(Time a, Time b);
+/// The middle one. Shape: not empty.
+double median(std::vector<double> values);
+
+/// Counts what a task must have told to be counted as run.
+class CountingListener final : public core::Listener {
+ public:
+  void on_events(std::span<const core::ListenerEvent> events) override;
+  int64_t started() const { return started_; }
+  int64_t ended() const { return ended_; }
+
+ private:
+  std::atomic<int64_t> started_{0}, ended_{0};
+};
+
+/// A driver on `master` and what its listener counted.
+struct BenchSession {
+  BenchSession(const BenchOptions& options, const char* master);
+  ~BenchSession();
+
+  std::shared_ptr<CountingListener> counter = std::make_shared<CountingListener>();
+  std::unique_ptr<core::DriverRuntime> runtime;
+  std::unique_ptr<Context> context;
+};
+
+/// Programs of Task Bench (Slaughter and others, 2020): tasks a second of a stencil of 200 tasks,
+/// each of which reads three outputs of the step before; and the smallest task, in microseconds,
+/// with which the cluster still does half of the work that it does with large ones.
+void stencil_tasks_per_s(const BenchOptions& options);
+void metg_no_comm_us(const BenchOptions& options);
+void metg_stencil_us(const BenchOptions& options);
+
+}  // namespace tinderbox::cmd
