@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "conf/secret.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/sources/files.hpp"
 #include "conf/values/resources.hpp"
@@ -58,6 +59,7 @@ conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
   for (const std::string& line : layers.warnings()) net::write_error("Warning: " + line + "\n");
   conf::Conf conf = layers.build();
   conf.check();
+  net::set_log_redaction(conf::text_redaction(conf));
   apply_log_level(conf);
   return conf;
 }

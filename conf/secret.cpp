@@ -43,4 +43,24 @@ std::string redact(const Conf& conf, std::string_view key, std::string_view valu
   return std::string(value);
 }
 
+std::function<std::string(std::string_view)> text_redaction(const Conf& conf) {
+  return [regex = compile(conf.get(kRedactionRegex))](std::string_view text) {
+    std::string out;
+    for (size_t equals; (equals = text.find('=')) != text.npos;) {
+      constexpr std::string_view kAround = " \t\n,;&?\"'";
+      size_t begin = text.find_last_of(kAround, equals);
+      begin = begin == text.npos ? 0 : begin + 1;
+      const size_t end = std::min(text.find_first_of(kAround, equals), text.size());
+      const std::string_view key = text.substr(begin, equals - begin);
+      out += text.substr(0, equals + 1);
+      if (key.size() <= kLongestSearched && matches(regex, key))
+        out += kRedacted;
+      else
+        out += text.substr(equals + 1, end - equals - 1);
+      text.remove_prefix(end);
+    }
+    return out.append(text);
+  };
+}
+
 }  // namespace tinderbox::conf

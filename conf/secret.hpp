@@ -1,5 +1,6 @@
 // A string that cannot be printed, and the rule by which other values are hidden.
 #pragma once
+#include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -30,5 +31,10 @@ inline constexpr std::string_view kRedacted = "*********(redacted)";
 /// `spark.redaction.regex` of `conf`, or when the key's type is Secret.
 /// Errors: conf::Error when that regex is malformed.
 std::string redact(const Conf& conf, std::string_view key, std::string_view value);
+
+/// For log lines and printed commands: in each word `key=value` a key that matches
+/// `spark.redaction.regex` has its value hidden. Errors: as redact. Thread: any.
+/// Source: Spark Utils.redactCommandLineArgs.
+std::function<std::string(std::string_view)> text_redaction(const Conf& conf);
 
 }  // namespace tinderbox::conf

@@ -20,8 +20,8 @@ namespace {
 
 void run_empty_tasks(Context& context, int32_t tasks) { context.range(0, 0, 1, tasks).count(); }
 
-/// Ten jobs of 10,000 empty tasks after one to warm up. The best of five such rounds counts: the
-/// machine's other load only ever lowers it; all rounds are printed.
+/// Ten jobs of 10,000 empty tasks after one to warm up. The median of five such rounds counts;
+/// all rounds are printed.
 void null_tasks(const BenchOptions& o) {
   constexpr int32_t kTasks = 10'000, kJobs = 10, kRounds = 5;
   BenchSession s(o, kCluster);

@@ -1,6 +1,26 @@
 #include "core/plan/lineage.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tinderbox::core {
+
+// A chain of operators may be longer than a thread's stack: ancestors that end with this node leave
+// what they depend on to the loop of the first one.
+Node::~Node() {
+  thread_local std::vector<Dependency>* ending = nullptr;
+  if (ending) {
+    std::move(dependencies.begin(), dependencies.end(), std::back_inserter(*ending));
+    return;
+  }
+  std::vector<Dependency> left = std::move(dependencies);
+  ending = &left;
+  while (!left.empty()) {
+    const Dependency last = std::move(left.back());
+    left.pop_back();
+  }
+  ending = nullptr;
+}
 
 uint8_t pack_level(const StorageLevel& level) {
   const int replication = level.stored() ? level.replication & 15 : 0;

@@ -88,7 +88,8 @@ struct Node {
   /// Thread: set by the user's thread, read by the driver's loop when a job is submitted.
   mutable std::atomic<uint8_t> storage_bits{0};  // pack_level(StorageLevel)
 
-  virtual ~Node() = default;
+  /// A lineage of any length ends in constant stack. Thread: whichever drops the last reference.
+  virtual ~Node();
   /// Names the code that rebuilds this node on an executor. Null in nodes that only tests use.
   virtual const Descriptor* descriptor() const { return nullptr; }
   /// The values that travel with that code.

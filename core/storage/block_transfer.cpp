@@ -15,6 +15,9 @@ namespace tinderbox::core {
 BlockTransferOptions block_transfer_options(const conf::Conf& conf) {
   BlockTransferOptions options;
   options.read_host_local = conf.get(conf::kShuffleReadHostLocalDisk);
+  // Known to executors only: the driver's blocks are served before its application has an id.
+  options.server.app.value = conf.get(conf::kAppId).value_or("");
+  options.client.who.app = options.server.app;
   BlockClientOptions& client = options.client;
   client.max_in_flight = conf.get(conf::kReducerMaxSizeInFlight);
   client.max_requests = conf.get(conf::kReducerMaxReqsInFlight);

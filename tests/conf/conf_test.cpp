@@ -163,7 +163,8 @@ TEST_CASE("values of another type are refused by name") {
       {"spark.app.submitTime", "now", "spark.app.submitTime should be long, but was now"},
       {"spark.executor.memory", "1x", "spark.executor.memory should be a size, but was 1x: "},
       {"spark.network.timeout", "1y", "spark.network.timeout should be a time, but was 1y: "},
-      {"spark.authenticate", "true", "spark.authenticate=true: connections cannot be authenticated"},
+      {"spark.authenticate", "true",
+       "spark.authenticate=true: connections cannot be authenticated"},
       {"spark.deploy.spreadOut", "no", "spark.deploy.spreadOut should be boolean, but was no"},
   };
   for (const Case& c : cases) {
@@ -396,6 +397,13 @@ TEST_CASE("secrets are not shown") {
   CHECK(redact(own, "spark.authenticate.secret", "x") == kRedacted);
   CHECK_THROWS_WITH(redact(conf.with(kRedactionRegex, "("), "a", "b"),
                     Contains("spark.redaction.regex should be a regular expression, but was ("));
+  const auto text = text_redaction(conf);
+  CHECK(text("run --conf my.password=abc --conf a=b x==") ==
+        "run --conf my.password=" + std::string(kRedacted) + " --conf a=b x==");
+  CHECK(text("\"db.token=x y\", secret=") ==
+        "\"db.token=" + std::string(kRedacted) + " y\", secret=" + std::string(kRedacted));
+  CHECK(text("no pair at all") == "no pair at all");
+  CHECK(text("=") == "=");
   const auto secret = conf.with(kAuthenticateSecret, "s3cret").get(kAuthenticateSecret);
   REQUIRE(secret);
   CHECK(secret->reveal() == "s3cret");

@@ -100,6 +100,29 @@ TEST_CASE("a checkpointed node cuts the lineage", "[program]") {
   CHECK(run_count(program, inputs, 0, runtime.services) == 3);
 }
 
+TEST_CASE("a lineage of any length ends without a stack", "[program]") {
+  struct Step final : Node {};
+  const auto step = [](Dependency on) {
+    auto node = std::make_shared<Step>();
+    node->dependencies.push_back(std::move(on));
+    return node;
+  };
+  NodePtr narrow = std::make_shared<Step>(), wide = std::make_shared<Step>();
+  const std::weak_ptr<const Node> first = narrow, other = wide;
+  for (int i = 0; i < 1'000'000; ++i) {
+    NarrowDependency on;
+    on.parent = std::move(narrow);
+    narrow = step(std::move(on));
+    ShuffleDependency shuffle;
+    shuffle.parent = std::move(wide);
+    wide = step(std::make_shared<const ShuffleDependency>(std::move(shuffle)));
+  }
+  narrow.reset();
+  wide.reset();
+  CHECK(first.expired());
+  CHECK(other.expired());
+}
+
 TEST_CASE("foreign and damaged programs are refused, never run", "[program]") {
   LocalRuntime runtime;
   Context context(runtime);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "conf/secret.hpp"
 #include "conf/sources/properties.hpp"
 #include "core/deploy/pages.hpp"
 #include "core/deploy/service_parts.hpp"
@@ -50,7 +51,8 @@ class WorkerService::Impl {
         endpoint_(net::make_socket_endpoint(loop)),
         board_(*endpoint_),
         zone_(local_zone(loop.now())),
-        processes_(loop, process_handler(), {}, peer_file(options_.conf)) {
+        processes_(loop, process_handler(), conf::text_redaction(options_.conf),
+                   peer_file(options_.conf)) {
     Result<bool> made = files_->make_directories(options_.work_dir);
     if (!made) throw conf::Error("Failed to create work directory: " + made.error().message);
     int port =
