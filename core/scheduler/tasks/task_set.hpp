@@ -142,6 +142,8 @@ class TaskSet {
   int32_t calculated_results = 0;
   bool warned_of_size = false;
   bool retired = false;
+  int32_t pool = 0;   // number of its pool
+  int32_t ahead = 0;  // of running(): beyond the executors' slots
   bool sent_to(int32_t executor) const;
   void mark_sent(int32_t executor);
   /// Calls f(executor) for each that was marked.
