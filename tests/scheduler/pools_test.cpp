@@ -94,7 +94,7 @@ struct Bed : StageProgress {
     return v;
   }
   const PoolSpec& pool_of(int32_t stage) const {
-    return tasks.pools().spec(tasks.task_set(StageId{stage}, 0)->pool);
+    return tasks.pools().spec(tasks.task_set(StageId{stage}, 0)->place.pool);
   }
 };
 
@@ -145,11 +145,11 @@ TEST_CASE("P3 nested FAIR pools compare at each level", "[pools]") {
     spec.priority = JobId{0};
     spec.ids = {0, 1, 2, 3, 4};
     queue.push_back(std::make_unique<TaskSet>(std::move(spec), executors, options, stage, Time{}));
-    queue.back()->pool = leaves[static_cast<size_t>(stage / 2)];
+    queue.back()->place.pool = leaves[static_cast<size_t>(stage / 2)];
   }
   Ints first;
   for (int i = 0; i < 4; ++i) {
-    pools.gather(queue);
+    pools.refresh(queue);
     TaskSet* set = pools.first();
     first.push_back(set->spec().stage.value);
     set->start(set->attempts(0) ? 1 : 0);
@@ -187,7 +187,7 @@ TEST_CASE("P5 FIFO has no pools, whatever the jobs say", "[pools]") {
   bed.submit_to("b", 0, 2);
   bed.submit_to("a", 1, 2);
   CHECK(bed.tasks.pools().count() == 1);
-  CHECK(bed.tasks.task_set(StageId{1}, 0)->pool == Pools::kRoot);
+  CHECK(bed.tasks.task_set(StageId{1}, 0)->place.pool == Pools::kRoot);
   CHECK(bed.one_by_one(4) == Ints{0, 0, 1, 1});
 }
 

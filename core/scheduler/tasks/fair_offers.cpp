@@ -1,5 +1,6 @@
 // Offers in FAIR mode: each slot to the task set that is first when it is given.
 #include <algorithm>
+#include <utility>
 
 #include "core/scheduler/tasks/task_scheduler.hpp"
 
@@ -11,9 +12,16 @@ namespace {
 constexpr int32_t kPortions = 64;
 }  // namespace
 
+void TaskScheduler::refresh_pools() {
+  if (std::exchange(pools_stale_, false))
+    pools_.refresh(queue_);
+  else
+    pools_.refresh();
+}
+
 bool TaskScheduler::contested() {
   if (!pools_.fair()) return false;
-  pools_.gather(queue_);
+  refresh_pools();
   return pools_.contested();
 }
 
@@ -28,13 +36,14 @@ TaskScheduler::Pass& TaskScheduler::pass_of(TaskSet& set) {
 void TaskScheduler::fair_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn) {
   int32_t slots = 0;
   for (const Offer& offer : offers) slots += offer.slots;
-  const int32_t portion = contested() ? 1 + slots / kPortions : slots;
+  refresh_pools();
+  const int32_t portion = pools_.contested() ? 1 + slots / kPortions : slots;
   passes_.clear();
   for (TaskSet* set = pools_.first(); set && !offers.empty(); set = pools_.first()) {
     quota_ = portion;
     offer_set(pass_of(*set), offers, ahead, turn);
     const int32_t launched = portion - quota_;
-    if (!ahead) pools_.launched(*set, launched);
+    pools_.launched(*set);
     if (quota_ > 0) pools_.pass(*set);
     std::erase_if(offers, [](const Offer& o) { return o.slots <= 0; });
     // The next set starts where this one stopped: tasks spread over the executors.

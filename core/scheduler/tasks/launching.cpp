@@ -130,6 +130,7 @@ void TaskScheduler::no_longer_ahead(Attempt& a, Executor& e) {
   a.ahead = false;
   --e.ahead;
   --a.set->ahead;
+  pools_.touch(*a.set);
   --total_ahead_;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace tinderbox::core {
 
@@ -15,8 +16,12 @@ constexpr const char* kPoolProperty = "spark.scheduler.pool";
 /// Running tasks beyond the executors' own slots have no slot yet.
 int32_t in_slots(const TaskSet& set) { return set.running() - set.ahead; }
 
+bool fifo_before(const TaskSet* a, const TaskSet* b) {
+  const auto rank = [](const TaskSetSpec& s) { return std::tie(s.priority, s.stage, s.attempt); };
+  return rank(a->spec()) < rank(b->spec());
+}
 bool fair_before(const TaskSet* a, const TaskSet* b) {
-  const auto order = fair_order({in_slots(*a)}, {in_slots(*b)});
+  const auto order = fair_order({a->place.running}, {b->place.running});
   return order != 0 ? order < 0 : a->name() < b->name();
 }
 
@@ -64,31 +69,61 @@ int32_t Pools::of(const PropertiesPtr& properties, Turn& turn) {
   return add(made);
 }
 
+// ---- what the sets add up to -------------------------------------------------------------------
+
+void Pools::move(TaskSet& set, const TaskSet::Place& now) {
+  TaskSet::Place& was = set.place;
+  std::vector<TaskSet*>& ready = at(now.pool).sets;
+  if (was.ready && !now.ready) std::erase(ready, &set);
+  if (!was.ready && now.ready)
+    ready.insert(std::upper_bound(ready.begin(), ready.end(), &set, fifo_before), &set);
+  for (int32_t p = now.pool; p >= 0; p = at(p).parent) {
+    at(p).running += now.running - was.running;
+    at(p).ready += now.ready - was.ready;
+    at(p).waiting += now.waiting - was.waiting;
+  }
+  was = now;
+}
+
+void Pools::count_anew(TaskSet& set) {
+  if (set.retired || set.place.pool == kRoot) return;
+  const bool ready = set.pending() > 0;
+  move(set, {set.place.pool, in_slots(set), ready, ready || set.ahead > 0, set.place.touched});
+}
+
+bool Pools::empty() const {
+  return touched_.empty() && std::all_of(pools_.begin(), pools_.end(), [](const Pool& p) {
+           return p.running == 0 && p.ready == 0 && p.waiting == 0 && p.sets.empty();
+         });
+}
+
+void Pools::remove(TaskSet& set) {
+  if (set.place.pool == kRoot) return;
+  if (set.place.touched) std::erase(touched_, &set);
+  move(set, {set.place.pool});
+}
+
+void Pools::refresh() {
+  for (TaskSet* set : touched_) {
+    set->place.touched = false;
+    count_anew(*set);
+  }
+  touched_.clear();
+}
+
+void Pools::refresh(const std::vector<std::unique_ptr<TaskSet>>& queue) {
+  for (const std::unique_ptr<TaskSet>& set : queue) touch(*set);
+  refresh();
+}
+
 // ---- one round of offers -----------------------------------------------------------------------
 
-void Pools::gather(const std::vector<std::unique_ptr<TaskSet>>& queue) {
-  for (Pool& pool : pools_) {
-    pool.running = pool.ready = pool.waiting = 0;
-    pool.sets.clear();
-  }
-  for (const std::unique_ptr<TaskSet>& set : queue) {
-    const bool ready = set->pending() > 0;
-    if (ready) at(set->pool).sets.push_back(set.get());
-    for (int32_t p = set->pool; p >= 0; p = at(p).parent) {
-      at(p).running += in_slots(*set);
-      at(p).ready += ready;
-      at(p).waiting += ready || set->ahead > 0;
-    }
-  }
-}
-
-void Pools::launched(const TaskSet& set, int32_t tasks) {
-  for (int32_t p = set.pool; p >= 0; p = at(p).parent) at(p).running += tasks;
-}
-
-void Pools::pass(const TaskSet& set) {
-  if (std::erase(at(set.pool).sets, &set) == 0) return;
-  for (int32_t p = set.pool; p >= 0; p = at(p).parent) --at(p).ready;
+void Pools::pass(TaskSet& set) {
+  if (!set.place.ready) return;
+  TaskSet::Place now = set.place;
+  now.ready = false;
+  move(set, now);
+  touch(set);
 }
 
 bool Pools::before(const Pool& a, const Pool& b) const {

@@ -6,10 +6,11 @@
 // the earlier job, then the earlier stage. In FIFO mode there are no pools: the scheduler's queue
 // is in that order at all times, and nothing here is called.
 //
-// A round of offers begins with gather(), one walk over the task sets that sums up what runs, as
-// Spark sorts once a round. But Spark's round is what one ended task left free, and ours all that a
-// turn left free, so a set gets only a small share of a round's slots before the next one is
-// looked for: the running tasks of the pools on its way are up to date in between.
+// Spark sorts all task sets once a round of offers. Here each pool keeps what its sets add up to;
+// before a round those that changed since are counted anew, so that a round costs what changed and
+// one look at each pool, however many sets there are. Spark's round is what one ended task left
+// free, and ours all that a turn left free: a set gets only a small share of its slots before the
+// next one is looked for.
 //
 // Tasks ahead of free slots would bind slots that another pool should get, for as long as tasks
 // last. So they count as not running, and while sets of several pools have tasks waiting
@@ -52,16 +53,30 @@ class Pools {
   const conf::PoolSpec& spec(int32_t pool) const { return at(pool).spec; }
   int32_t count() const { return static_cast<int32_t>(pools_.size()); }
 
-  // ---- one round of offers ----
-  /// Begins a round. `queue`: all task sets, by job, stage and attempt.
-  void gather(const std::vector<std::unique_ptr<TaskSet>>& queue);
+  // ---- what the sets add up to ----
+  /// Something about `set` changed.
+  void touch(TaskSet& set) {
+    if (set.place.pool == kRoot || set.place.touched || set.retired) return;
+    set.place.touched = true;
+    touched_.push_back(&set);
+  }
+  /// Nothing is counted.
+  bool empty() const;
+  /// `set` is about to go.
+  void remove(TaskSet& set);
+  /// Counts those that were touched anew.
+  void refresh();
+  /// Counts all anew. `queue`: all task sets.
+  void refresh(const std::vector<std::unique_ptr<TaskSet>>& queue);
+
+  // ---- one round of offers, after refresh() ----
   /// The pending set that is first now; null: none is left.
   TaskSet* first() const { return at(kRoot).ready > 0 ? first(at(kRoot)) : nullptr; }
-  /// `tasks` of `set` got slots.
-  void launched(const TaskSet& set, int32_t tasks);
-  /// Nothing more for `set` in this round.
-  void pass(const TaskSet& set);
-  /// Sets that a FAIR pool chooses between have tasks without a slot. To be asked before pass().
+  /// Tasks of `set` were launched.
+  void launched(TaskSet& set) { count_anew(set); }
+  /// Nothing more for `set` until the next refresh().
+  void pass(TaskSet& set);
+  /// Sets that a FAIR pool chooses between have tasks without a slot.
   bool contested() const { return contested(at(kRoot)); }
 
  private:
@@ -70,10 +85,8 @@ class Pools {
     int32_t parent = -1;
     std::vector<int32_t> children;
 
-    // Of this round; those below are counted too.
-    int32_t running = 0;
-    int32_t ready = 0;                // sets that can still get slots
-    int32_t waiting = 0;              // sets with tasks that have no slot
+    // Sums over its sets, those further below too.
+    int32_t running = 0, ready = 0, waiting = 0;
     std::vector<TaskSet*> sets = {};  // the ready ones of this very pool, in FIFO order
   };
   Pool& at(int32_t pool) { return pools_[static_cast<size_t>(pool)]; }
@@ -81,9 +94,12 @@ class Pools {
   TaskSet* first(const Pool& pool) const;
   bool contested(const Pool& pool) const;
   bool before(const Pool& a, const Pool& b) const;
+  void count_anew(TaskSet& set);
+  void move(TaskSet& set, const TaskSet::Place& now);
 
   std::vector<Pool> pools_;
   std::map<std::string, int32_t, std::less<>> by_name_;
+  std::vector<TaskSet*> touched_;
 };
 
 }  // namespace tinderbox::core

@@ -37,7 +37,8 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
   const auto placed = queue_.insert(
       at,
       std::make_unique<TaskSet>(std::move(spec), executors_, options_, next_program_++, turn.now));
-  (*placed)->pool = pool;
+  (*placed)->place.pool = pool;
+  pools_.touch(**placed);
   if (!submitted_any_ && !options_.is_local)
     turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
   submitted_any_ = true;
@@ -62,6 +63,7 @@ void TaskScheduler::abort(TaskSet& set, const std::string& reason, Turn& turn) {
 
 void TaskScheduler::finish_if_done(TaskSet& set, Turn& turn) {
   if (!set.zombie() || set.running() > 0 || set.retired) return;
+  pools_.remove(set);
   set.retired = true;
   set.each_sent([&](int32_t e) {
     if (executors_.alive(e)) turn.send(executors_.at(e).peer, ForgetProgram{set.program()});
@@ -268,6 +270,8 @@ std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
 }
 
 void TaskScheduler::settle(Turn& turn) {
+  // What asks for all to be offered may have changed any set.
+  pools_stale_ |= offer_all_;
   if ((offer_all_ || !freed_.empty()) && anything_pending()) {
     if (std::vector<Offer> offers = real_offers(); !offers.empty())
       resource_offers(std::move(offers), offer_all_, false, turn);

@@ -95,7 +95,7 @@ class TaskScheduler {
   /// slots.
   void resource_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
 
-  bool idle() const { return queue_.empty() && attempts_.live() == 0; }
+  bool idle() const { return queue_.empty() && attempts_.live() == 0 && pools_.empty(); }
   const Pools& pools() const { return pools_; }
   /// By job, stage and attempt: the scheduling order in FIFO mode.
   const std::vector<std::unique_ptr<TaskSet>>& task_sets() const { return queue_; }
@@ -128,6 +128,7 @@ class TaskScheduler {
   void freed(int32_t executor, Turn& turn);
 
   // fair_offers.cpp: the same by pools
+  void refresh_pools();
   bool contested();
   Pass& pass_of(TaskSet& set);
   void fair_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
@@ -176,6 +177,7 @@ class TaskScheduler {
   int32_t total_ahead_ = 0, total_revoking_ = 0;
   std::vector<int32_t> freed_;  // executors to offer at the end of this turn
   bool offer_all_ = false;
+  bool pools_stale_ = false;  // count all sets anew before the next round
   size_t rotation_ = 0, revoke_cursor_ = 0;
   bool revive_timer_set_ = false;
   bool submitted_any_ = false, launched_any_ = false;
