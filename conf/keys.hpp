@@ -227,6 +227,18 @@ inline constexpr Key<int> kTaskLaunchAhead{
 inline constexpr Key<Duration> kSchedulerReviveInterval{"spark.scheduler.revive.interval", "1s",
                                                         Unit::kMillisecond,
                                                         "how often free cores are offered again"};
+inline constexpr Key<Text> kSchedulerMode{
+    "spark.scheduler.mode", "FIFO",
+    "order of the jobs: FIFO, or FAIR by pools that jobs choose with spark.scheduler.pool"};
+inline constexpr Key<Opt<Text>> kSchedulerAllocationFile{
+    "spark.scheduler.allocation.file",
+    "XML file of the pools; unset: fairscheduler.xml in the configuration folder, if it is there"};
+inline constexpr Key<Opt<double>> kSchedulerMinRegisteredRatio{
+    "spark.scheduler.minRegisteredResourcesRatio",
+    "share of spark.cores.max that must be there before an application starts; unset: 0"};
+inline constexpr Key<Duration> kSchedulerMaxRegisteredWait{
+    "spark.scheduler.maxRegisteredResourcesWaitingTime", "30s", Unit::kMillisecond,
+    "longest wait for that share"};
 inline constexpr Key<int> kListenerQueueCapacity{
     "spark.scheduler.listenerbus.eventqueue.capacity", "10000",
     "events a listener queue holds before it drops some"};

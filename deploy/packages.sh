@@ -8,10 +8,10 @@ set -euo pipefail
 
 build_packages="g++ make pkg-config dpkg-dev ca-certificates cppzmq-dev libmsgpack-cxx-dev libcli11-dev
   libtomlplusplus-dev libspdlog-dev libfmt-dev catch2 libssl-dev nlohmann-json3-dev liblz4-dev libzstd-dev
-  libxxhash-dev libabsl-dev zlib1g-dev"
+  libxxhash-dev libabsl-dev zlib1g-dev libpugixml-dev"
 # What a cross build links, and what runs it here.
 aarch64_packages="g++-aarch64-linux-gnu qemu-user-static libssl-dev:arm64 liblz4-dev:arm64 libzstd-dev:arm64
-  libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64"
+  libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64 libpugixml-dev:arm64"
 test_packages="bible-kjv procps curl python3"
 lint_packages="clang-tidy-16 clang-format-16"
 image_packages="debootstrap buildah"

@@ -39,6 +39,9 @@ check() {
       else if (!(to in rank)) breach("\"" path "\" is in no layer")
       else if (from != to && (rank[from] >= rank[to])) breach(from " may not include " to)
     }
+    from != "conf" && line ~ /^[ \t]*#[ \t]*include[ \t]*[<"](toml|pugixml)/ {
+      breach("header of a parser of files: only conf/ may use it")
+    }
     from != "net" { for (w in world) if (line ~ world[w]) breach(w ": only net/ may use it") }
     END { exit bad }')
 }
@@ -82,6 +85,8 @@ self_test() {
   (cd "$t/tree" && check . >/dev/null) && { echo "layers.sh: self test: a folder without a place was not caught"; failed=1; }
   planted cmd/apps/pi.cpp '#include <msgpack.hpp>'
   planted conf/keys.hpp '#include <openssl/sha.h>'
+  planted core/api/a.hpp '#include <pugixml.hpp>'
+  planted net/log.cpp '#include <toml++/toml.h>'
   planted core/api/a.hpp '#include <sys/socket.h>'
   planted core/api/a.hpp 'auto now = std::chrono::system_clock::now();'
   planted core/api/a.hpp 'auto now = time(nullptr);'

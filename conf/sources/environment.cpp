@@ -82,16 +82,20 @@ Conf without_node_values(const Conf& conf) {
   return Conf(std::move(kept));
 }
 
-std::string default_properties_path(const Environment& environment) {
-  const auto value = [&](std::string_view name) {
-    const auto found = environment.find(name);
+std::string default_file_path(const Environment& environment, std::string_view name) {
+  const auto value = [&](std::string_view variable) {
+    const auto found = environment.find(variable);
     return found == environment.end() ? std::string() : found->second;
   };
   if (const std::string folder = value("SPARK_CONF_DIR"); !folder.empty())
-    return folder + "/spark-defaults.conf";
+    return folder + "/" + std::string(name);
   if (const std::string home = value("SPARK_HOME"); !home.empty())
-    return home + "/conf/spark-defaults.conf";
+    return home + "/conf/" + std::string(name);
   return {};
+}
+
+std::string default_properties_path(const Environment& environment) {
+  return default_file_path(environment, "spark-defaults.conf");
 }
 
 }  // namespace tinderbox::conf

@@ -33,7 +33,9 @@ void add_environment(Layers& layers, const Environment& environment, Scope scope
 /// `conf` without what came from kNode variables: such values must not travel to other machines.
 Conf without_node_values(const Conf& conf);
 
-/// `$SPARK_CONF_DIR/spark-defaults.conf`, else `$SPARK_HOME/conf/…`; empty when neither is set.
+/// `$SPARK_CONF_DIR/<name>`, else `$SPARK_HOME/conf/<name>`; empty when neither is set.
+std::string default_file_path(const Environment& environment, std::string_view name);
+/// The same of `spark-defaults.conf`.
 std::string default_properties_path(const Environment& environment);
 
 }  // namespace tinderbox::conf

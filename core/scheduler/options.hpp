@@ -5,7 +5,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "conf/values/pools.hpp"
 #include "core/plan/lineage.hpp"
 #include "net/types.hpp"
 
@@ -40,6 +42,9 @@ struct DriverOptions {
   Duration executor_check_interval{};  // spark.network.timeoutInterval
   int64_t max_result_size{};           // spark.driver.maxResultSize; 0: no limit. Unit: bytes
   int64_t max_message_size{};          // spark.rpc.message.maxSize. Unit: bytes
+
+  conf::SchedulingMode scheduling_mode{};  // spark.scheduler.mode
+  std::vector<conf::PoolSpec> pools;       // FAIR: those of the allocation file
 };
 
 /// How a stage and a partition's source data become bytes (core/plan/program in a real driver).

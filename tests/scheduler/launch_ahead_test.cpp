@@ -193,6 +193,10 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
     DriverOptions o = test_options(static_cast<int32_t>(roll(2) * 6));
     o.max_task_failures = 1000;
     o.max_consecutive_attempts = 1000;
+    if (seed % 2 == 0) {
+      o.scheduling_mode = conf::SchedulingMode::kFair;
+      o.pools = {{"0", conf::SchedulingMode::kFair, 2, 1}, {"1"}};
+    }
     Cluster c(o);
     int names = 0;
     std::vector<std::string> alive;
@@ -217,7 +221,8 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
         case 0: {
           const ShufflePtr s = shuffle(rdd(1 + static_cast<int32_t>(roll(8))), 4);
           shuffles.push_back(s->id);
-          jobs.push_back(c.job(rdd(4, {s})));
+          jobs.push_back(c.job(rdd(4, {s}), {0, 1, 2, 3},
+                               {{"spark.scheduler.pool", std::to_string(jobs.size() % 3)}}));
           break;
         }
         case 1:

@@ -23,7 +23,8 @@ struct Bench {
   std::chrono::nanoseconds spent{}, freeing{};
   int64_t starts = 0, ends = 0, results = 0, jobs_ended = 0;
 
-  explicit Bench(int32_t ahead) : driver(test_options(ahead), test_codec()) {}
+  explicit Bench(int32_t ahead) : Bench(test_options(ahead)) {}
+  explicit Bench(DriverOptions options) : driver(std::move(options), test_codec()) {}
 
   void on(DriverEvent event) {
     now += 10us;
@@ -69,14 +70,21 @@ struct Bench {
     on(Received<ToDriver>{peer, ExecutorReady{id}});
   }
 
-  void run_job(int32_t tasks, size_t batch) {
+  uint64_t tickets = 0;
+  void submit(int32_t tasks, const std::string& pool = "") {
     JobRequest r;
-    r.ticket = static_cast<uint64_t>(jobs_ended) + 1;
+    r.ticket = ++tickets;
     r.root = rdd(tasks);
+    if (!pool.empty()) r.properties["spark.scheduler.pool"] = pool;
     for (int32_t p = 0; p < tasks; ++p) r.partitions.push_back(p);
-    const int64_t before = jobs_ended;
     on(SubmitJob{std::move(r)});
-    while (jobs_ended == before) {
+  }
+  void run_job(int32_t tasks, size_t batch) {
+    submit(tasks);
+    run_all(batch);
+  }
+  void run_all(size_t batch) {
+    while (jobs_ended < static_cast<int64_t>(tickets)) {
       for (Instant& e : executors) {
         if (e.queue.empty()) continue;
         StatusUpdates m;
@@ -128,5 +136,35 @@ TEST_CASE("nanoseconds of a one-task job in the Driver machine", "[.bench]") {
     bench.spent = bench.freeing = {};
     for (int i = 0; i < 10000; ++i) bench.run_job(1, 64);
     std::printf("%d executors: %.0f ns a one-task job\n", executors, bench.spent.count() / 10000.0);
+  }
+}
+
+TEST_CASE("nanoseconds a task with many jobs at once, FIFO and by pools", "[.bench]") {
+  struct Case {
+    int jobs, pools;
+    size_t batch;
+  };
+  for (const Case c : {Case{2, 0, 64},
+                       {2, 1, 64},
+                       {2, 2, 64},
+                       {2, 2, 1},
+                       {100, 0, 1},
+                       {100, 10, 1},
+                       {100, 10, 64},
+                       {1000, 0, 1},
+                       {1000, 100, 1}}) {
+    DriverOptions options = test_options(32);
+    if (c.pools > 0) options.scheduling_mode = conf::SchedulingMode::kFair;
+    Bench bench(std::move(options));
+    for (int i = 0; i < 8; ++i) bench.add_executor(8);
+    const int tasks = 200000 / c.jobs;
+    for (int i = 0; i < c.jobs; ++i)
+      bench.submit(tasks, std::to_string(c.pools > 0 ? i % c.pools : 0));
+    bench.spent = {};
+    bench.run_all(c.batch);
+    std::printf("%d jobs, %s %d, %zu ends a message: machine %.0f ns a task\n", c.jobs,
+                c.pools > 0 ? "pools" : "FIFO", c.pools, c.batch,
+                bench.spent.count() / (double(c.jobs) * tasks));
+    CHECK(bench.driver.idle_state_is_clean());
   }
 }

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "conf/keys.hpp"
+#include "conf/sources/allocation_file.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/values/resources.hpp"
 #include "core/api/runtime/driver_options.hpp"
@@ -54,12 +55,14 @@ class RealDriverRuntime final : public DriverRuntime {
   ~RealDriverRuntime() override { stop(); }
 
   void open() {
+    read_pools();
     open_blocks();
     backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());
     loop_->post([this] { backend_->start(*board_); });
     thread_ = std::thread([this] { loop_->run(); });
     wait_for_registration();
+    wait_for_executors();
   }
 
   // ---- Runtime: user threads ----
@@ -158,7 +161,7 @@ class RealDriverRuntime final : public DriverRuntime {
   void apply(const ApplyAccumulators& e) { waiters_.put(e); }
   void apply(const Publish& e) {
     for (const ListenerEvent& event : e.events) {
-      if (auto* joined = std::get_if<ExecutorJoined>(&event)) cores_ += joined->cores;
+      if (auto* joined = std::get_if<ExecutorJoined>(&event)) executor_joined(joined->cores);
       events_.push_back(event);
     }
   }
@@ -198,6 +201,13 @@ class RealDriverRuntime final : public DriverRuntime {
     o.warn = [](const std::string& line) { net::log(net::Level::Warn, "ListenerBus", line); };
     o.now = [loop = loop_.get()] { return loop->now(); };
     return o;
+  }
+
+  void read_pools() {
+    const std::map<std::string, std::string> variables = net::environment();
+    pools_ = conf::pool_settings(conf_, {variables.begin(), variables.end()}, conf::read_file);
+    for (const std::string& line : pools_.notes) net::log(net::Level::Info, "Pools", line);
+    for (const std::string& line : pools_.warnings) net::log(net::Level::Warn, "Pools", line);
   }
 
   void open_blocks() {
@@ -248,6 +258,8 @@ class RealDriverRuntime final : public DriverRuntime {
     options.build_id = net::own_build_id();
     options.code_hash = net::own_code_hash();
     options.driver_block_address = blocks_->id.address;
+    options.scheduling_mode = pools_.mode;
+    options.pools = pools_.pools;
     for (auto& [name, value] : file_properties_) options.properties[name] = value;
     driver_ = std::make_unique<Driver>(std::move(options), program_codec());
     shell_ = std::make_unique<Shell<Driver, RealDriverRuntime>>(*loop_, *board_, *driver_, *this,
@@ -274,6 +286,31 @@ class RealDriverRuntime final : public DriverRuntime {
     if (app_.value.empty()) throw conf::Error(no_registration_);
   }
 
+  /// Source: Spark TaskSchedulerImpl.waitBackendReady, StandaloneSchedulerBackend.
+  void wait_for_executors() {
+    const double ratio = std::min(1.0, conf_.get(conf::kSchedulerMinRegisteredRatio).value_or(0));
+    const double wanted = ratio * conf_.get(conf::kCoresMax).value_or(0);
+    if (backend_->is_local() || wanted <= 0) return;
+    loop_->post([this, longest = conf_.get(conf::kSchedulerMaxRegisteredWait)] {
+      loop_->after(longest, [this] {
+        net::Lock lock(registration_mutex_);
+        waited_long_ = true;
+        registration_.notify_all();
+      });
+    });
+    net::Lock lock(registration_mutex_);
+    while (cores_ < wanted && !waited_long_) registration_.wait(lock);
+    net::log(net::Level::Info, "Driver",
+             "Ready for scheduling after reaching " +
+                 std::string(waited_long_ ? conf::kSchedulerMaxRegisteredWait.spec.name
+                                          : conf::kSchedulerMinRegisteredRatio.spec.name));
+  }
+  void executor_joined(int32_t cores) {
+    net::Lock lock(registration_mutex_);
+    cores_ += cores;
+    registration_.notify_all();
+  }
+
   void merge(const std::vector<AccumulatorUpdate>& updates) {
     if (updates.empty()) return;
     net::Lock lock(accumulators_mutex_);
@@ -294,6 +331,7 @@ class RealDriverRuntime final : public DriverRuntime {
   std::unique_ptr<Shell<Driver, RealDriverRuntime>> shell_;
   std::unique_ptr<net::StopSignals> signals_;
   std::map<std::string, std::string> file_properties_;
+  conf::PoolSettings pools_;
   std::vector<DriverEvent> early_;
   std::vector<ListenerEvent> events_;
   std::shared_ptr<const ToExecutor> shared_;  // what shared_packet_ is
@@ -302,6 +340,7 @@ class RealDriverRuntime final : public DriverRuntime {
   std::atomic<int32_t> cores_{0};
   net::Mutex registration_mutex_;
   std::string no_registration_ GUARDED_BY(registration_mutex_);
+  bool waited_long_ GUARDED_BY(registration_mutex_) = false;
   net::Condition registration_;
   AppId app_;
   net::Mutex accumulators_mutex_;

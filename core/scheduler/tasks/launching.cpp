@@ -90,6 +90,7 @@ bool TaskScheduler::launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, b
   launched_any_ = true;
   if (ahead) {
     ++e.ahead;
+    ++set.ahead;
     ++total_ahead_;
     e.ahead_queue.push_back(id);
     return true;
@@ -128,6 +129,8 @@ void TaskScheduler::no_longer_ahead(Attempt& a, Executor& e) {
   if (!a.ahead) return;
   a.ahead = false;
   --e.ahead;
+  --a.set->ahead;
+  pools_.touch(*a.set);
   --total_ahead_;
 }
 
@@ -138,8 +141,9 @@ void TaskScheduler::no_longer_revoking(Attempt& a, Executor& e) {
   --total_revoking_;
 }
 
-/// The oldest tasks ahead take the slots that are free.
+/// The oldest tasks ahead take the slots that are free; those of a lost executor start nothing.
 void TaskScheduler::promote(Executor& e, Turn& turn) {
+  if (e.state == Executor::State::Removed) return;
   while (e.free_slots() > 0 && e.ahead > 0 && !e.ahead_queue.empty()) {
     const TaskId id = e.ahead_queue.front();
     e.ahead_queue.pop_front();

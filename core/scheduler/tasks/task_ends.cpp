@@ -121,6 +121,7 @@ Attempt TaskScheduler::take(TaskId id, Turn& turn) {
   const Attempt gone = a;
   attempts_.erase(id);
   gone.set->stop(gone.index);
+  pools_.touch(*gone.set);
   if (gone.fetching_result) {
     fetching_.erase(id);
     return gone;

@@ -2,6 +2,7 @@
 #include "core/scheduler/tasks/task_scheduler.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "core/scheduler/tasks/task_end.hpp"
@@ -10,7 +11,11 @@ namespace tinderbox::core {
 
 TaskScheduler::TaskScheduler(const DriverOptions& options, const ProgramCodec& codec,
                              Executors& executors, StageProgress& progress)
-    : options_(options), codec_(codec), executors_(executors), progress_(progress) {}
+    : options_(options),
+      codec_(codec),
+      executors_(executors),
+      progress_(progress),
+      pools_(options) {}
 
 const TaskSet* TaskScheduler::task_set(StageId stage, int32_t attempt) const {
   for (const auto& set : queue_)
@@ -28,8 +33,12 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
   const auto at =
       std::upper_bound(queue_.begin(), queue_.end(), rank(spec),
                        [&](const auto& key, const auto& set) { return key < rank(set->spec()); });
-  queue_.insert(at, std::make_unique<TaskSet>(std::move(spec), executors_, options_,
-                                              next_program_++, turn.now));
+  const int32_t pool = pools_.of(spec.properties, turn);
+  const auto placed = queue_.insert(
+      at,
+      std::make_unique<TaskSet>(std::move(spec), executors_, options_, next_program_++, turn.now));
+  (*placed)->place.pool = pool;
+  pools_.touch(**placed);
   if (!submitted_any_ && !options_.is_local)
     turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
   submitted_any_ = true;
@@ -54,6 +63,7 @@ void TaskScheduler::abort(TaskSet& set, const std::string& reason, Turn& turn) {
 
 void TaskScheduler::finish_if_done(TaskSet& set, Turn& turn) {
   if (!set.zombie() || set.running() > 0 || set.retired) return;
+  pools_.remove(set);
   set.retired = true;
   set.each_sent([&](int32_t e) {
     if (executors_.alive(e)) turn.send(executors_.at(e).peer, ForgetProgram{set.program()});
@@ -175,45 +185,52 @@ bool TaskScheduler::anything_pending() const {
                      [](const auto& set) { return set->pending() > 0; });
 }
 
-bool TaskScheduler::offer_level(TaskSet& set, Locality level, std::vector<Offer>& offers,
-                                bool ahead, Locality& best, bool& rejects, Turn& turn) {
+bool TaskScheduler::offer_level(Pass& pass, Locality level, std::vector<Offer>& offers, bool ahead,
+                                Turn& turn) {
+  TaskSet& set = *pass.set;
   bool launched = false;
   for (Offer& offer : offers) {
     if (offer.slots <= 0) continue;
-    if (set.pending() == 0) break;
+    if (set.pending() == 0 || quota_ == 0) break;
     bool rejected = false;
     const std::optional<TaskSet::Pick> pick = set.offer(offer.executor, level, turn.now, rejected);
-    rejects |= rejected;
+    pass.rejects |= rejected;
     if (!pick || !launch(set, *pick, offer.executor, ahead, turn)) continue;
     --offer.slots;
-    best = std::min(best, pick->locality);
+    --quota_;
+    pass.best = std::min(pass.best, pick->locality);
     launched = true;
   }
   return launched;
 }
 
-void TaskScheduler::offer_set(TaskSet& set, std::vector<Offer>& offers, bool all_free, bool ahead,
-                              Turn& turn) {
-  bool rejects = false, launched = false;
-  Locality best = Locality::Any;
-  const TaskSet::Levels levels = set.levels();
+void TaskScheduler::offer_set(Pass& pass, std::vector<Offer>& offers, bool ahead, Turn& turn) {
+  const TaskSet::Levels levels = pass.set->levels();
   for (const Locality level : levels)
-    while (offer_level(set, level, offers, ahead, best, rejects, turn)) launched = true;
-  // Slots ahead say nothing about whether the real ones were used well.
-  if (ahead || options_.locality_legacy_reset) return;
-  if (rejects) {
+    while (offer_level(pass, level, offers, ahead, turn)) pass.launched = true;
+}
+
+void TaskScheduler::reset_delay(const Pass& pass, bool all_free, Turn& turn) {
+  TaskSet& set = *pass.set;
+  if (options_.locality_legacy_reset) return;
+  if (pass.rejects) {
     set.no_rejects_since_reset = false;
-  } else if (launched && (all_free || set.no_rejects_since_reset)) {
-    set.reset_delay(turn.now, best);
+  } else if (pass.launched && (all_free || set.no_rejects_since_reset)) {
+    set.reset_delay(turn.now, pass.best);
     set.no_rejects_since_reset = true;
   }
 }
 
 void TaskScheduler::resource_offers(std::vector<Offer> offers, bool all_free, bool ahead,
                                     Turn& turn) {
+  if (pools_.fair()) return fair_offers(std::move(offers), all_free, ahead, turn);
+  quota_ = std::numeric_limits<int32_t>::max();
   collect_schedulable();
   for (TaskSet* set : schedulable_) {
-    offer_set(*set, offers, all_free, ahead, turn);
+    Pass pass{set};
+    offer_set(pass, offers, ahead, turn);
+    // Slots ahead say nothing about whether the real ones were used well.
+    if (!ahead) reset_delay(pass, all_free, turn);
     std::erase_if(offers, [](const Offer& o) { return o.slots <= 0; });
     if (offers.empty()) break;
   }
@@ -252,12 +269,17 @@ std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
 }
 
 void TaskScheduler::settle(Turn& turn) {
+  // What asks for all to be offered may have changed any set.
+  pools_stale_ |= offer_all_;
   if ((offer_all_ || !freed_.empty()) && anything_pending()) {
     if (std::vector<Offer> offers = real_offers(); !offers.empty())
       resource_offers(std::move(offers), offer_all_, false, turn);
-    if (options_.launch_ahead > 0 && idle_.empty())
-      if (std::vector<Offer> offers = ahead_offers(); !offers.empty())
+    if (options_.launch_ahead > 0 && idle_.empty()) {
+      if (contested())
+        take_all_back(turn);
+      else if (std::vector<Offer> offers = ahead_offers(); !offers.empty())
         resource_offers(std::move(offers), false, true, turn);
+    }
   }
   offer_all_ = false;
   freed_.clear();

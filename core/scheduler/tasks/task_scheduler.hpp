@@ -19,6 +19,7 @@
 
 #include "core/scheduler/tasks/attempts.hpp"
 #include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/tasks/pools.hpp"
 #include "core/scheduler/tasks/task_set.hpp"
 
 namespace tinderbox::core {
@@ -94,20 +95,29 @@ class TaskScheduler {
   /// slots.
   void resource_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
 
-  bool idle() const { return queue_.empty() && attempts_.live() == 0; }
-  /// In scheduling order.
+  bool idle() const { return queue_.empty() && attempts_.live() == 0 && pools_.empty(); }
+  const Pools& pools() const { return pools_; }
+  /// By job, stage and attempt: the scheduling order in FIFO mode.
   const std::vector<std::unique_ptr<TaskSet>>& task_sets() const { return queue_; }
   const TaskSet* task_set(StageId stage, int32_t attempt) const;
 
  private:
+  /// What one task set met in a round of offers.
+  struct Pass {
+    TaskSet* set;
+    bool launched = false;
+    bool rejects = false;           // it waits for a better place
+    Locality best = Locality::Any;  // most local level that was launched
+  };
+
   // task_scheduler.cpp: task sets and offers
   void abort(TaskSet& set, const std::string& reason, Turn& turn);
   void finish_if_done(TaskSet& set, Turn& turn);
   void collect_schedulable();
   bool anything_pending() const;
-  bool offer_level(TaskSet& set, Locality level, std::vector<Offer>& offers, bool ahead,
-                   Locality& best, bool& rejects, Turn& turn);
-  void offer_set(TaskSet& set, std::vector<Offer>& offers, bool all_free, bool ahead, Turn& turn);
+  bool offer_level(Pass& pass, Locality level, std::vector<Offer>& offers, bool ahead, Turn& turn);
+  void offer_set(Pass& pass, std::vector<Offer>& offers, bool ahead, Turn& turn);
+  void reset_delay(const Pass& pass, bool all_free, Turn& turn);
   std::vector<Offer> real_offers();
   std::vector<Offer> ahead_offers();
   void revoke_for_idle(Turn& turn);
@@ -116,6 +126,13 @@ class TaskScheduler {
   void set_revive_timer(Turn& turn);
   void update_idle(int32_t executor);
   void freed(int32_t executor, Turn& turn);
+
+  // fair_offers.cpp: the same by pools
+  void refresh_pools();
+  bool contested();
+  Pass& pass_of(TaskSet& set);
+  void fair_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
+  void take_all_back(Turn& turn);
 
   // launching.cpp: one attempt on its way out
   bool launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, bool ahead, Turn& turn);
@@ -144,10 +161,13 @@ class TaskScheduler {
   const ProgramCodec& codec_;
   Executors& executors_;
   StageProgress& progress_;
+  Pools pools_;
 
   std::vector<std::unique_ptr<TaskSet>> queue_;    // by (priority, stage, attempt)
   std::vector<std::unique_ptr<TaskSet>> retired_;  // destroyed when the turn ends
   std::vector<TaskSet*> schedulable_;              // of one round of offers
+  std::vector<Pass> passes_;                       // of one round in FAIR mode
+  int32_t quota_ = 0;                              // tasks that the set in turn may still launch
   Attempts attempts_;
   std::map<TaskId, TaskUpdate> fetching_;  // indirect results on their way
   int64_t next_program_ = 0;
@@ -157,6 +177,7 @@ class TaskScheduler {
   int32_t total_ahead_ = 0, total_revoking_ = 0;
   std::vector<int32_t> freed_;  // executors to offer at the end of this turn
   bool offer_all_ = false;
+  bool pools_stale_ = false;  // count all sets anew before the next round
   size_t rotation_ = 0, revoke_cursor_ = 0;
   bool revive_timer_set_ = false;
   bool submitted_any_ = false, launched_any_ = false;

@@ -142,6 +142,16 @@ class TaskSet {
   int32_t calculated_results = 0;
   bool warned_of_size = false;
   bool retired = false;
+  int32_t ahead = 0;  // of running(): beyond the executors' slots
+  /// Its pool, and what the pools have counted of it.
+  struct Place {
+    int32_t pool = 0;
+    int32_t running = 0;   // in slots of executors
+    bool ready = false;    // can get slots
+    bool waiting = false;  // has tasks without a slot
+    bool touched = false;  // to be counted anew
+  };
+  Place place;
   bool sent_to(int32_t executor) const;
   void mark_sent(int32_t executor);
   /// Calls f(executor) for each that was marked.
