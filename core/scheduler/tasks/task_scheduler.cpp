@@ -130,12 +130,13 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
   attempts_.each([&](TaskId id, const Attempt& a) {
     if (a.executor == executor) lost.push_back(id);
   });
-  // First what never had a slot: the end of another would give it one.
-  for (const TaskId id : lost)
-    if (Attempt* a = attempts_.find(id); a && !a->announced) take_back(id, *a, turn);
   for (const TaskId id : lost) {
-    const Attempt* a = attempts_.find(id);
+    Attempt* a = attempts_.find(id);
     if (!a) continue;
+    if (!a->announced) {
+      take_back(id, *a, turn);
+      continue;
+    }
     TaskEndReason reason = task_end(TaskEndKind::ExecutorLostFailure);
     reason.executor = executors_.at(executor).id;
     const bool blamed = a->running || (!a->ahead && a->set->lost_before_report(a->index));
