@@ -152,6 +152,8 @@ void Checks::on(const TaskEnded& e) {
     case TaskEndKind::Success:
       if (e.task.stage_attempt < latest_[e.task.stage].attempt) reached(Path::ZombieSuccess);
       failures_.erase({e.task.stage, e.task.stage_attempt, e.task.index});
+      if (without_blocks_.contains(e.task.executor))
+        doubtful_.emplace_back(e.task.stage, e.task.partition);
       return;
     case TaskEndKind::FetchFailed:
       submitted_now_.clear();
@@ -225,7 +227,18 @@ void Checks::parents_complete(const Driver& driver) {
   }
 }
 
+/// Outputs made before the loss of what their executor held count for nothing.
+void Checks::bogus_completions(const Driver& driver) {
+  for (const auto& [stage, partition] : std::exchange(doubtful_, {})) {
+    const auto it = driver.dag().stages().find(stage);
+    if (it == driver.dag().stages().end() || !it->second.is_map()) continue;
+    const std::vector<int32_t> missing = driver.map_outputs().missing(it->second.shuffle->id);
+    if (std::ranges::count(missing, partition)) reached(Path::BogusCompletion);
+  }
+}
+
 void Checks::turn_ended(const Driver& driver) {
+  bogus_completions(driver);
   parents_complete(driver);
   if (driver.map_outputs().epoch() < epoch_) broken("epoch went back", std::to_string(epoch_));
   epoch_ = driver.map_outputs().epoch();

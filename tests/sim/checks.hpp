@@ -77,6 +77,11 @@ class Checks {
   /// Unit: tasks.
   void load(const std::string& executor, size_t waiting, size_t running, size_t slots);
   void told_epoch(const std::string& executor, int64_t epoch);
+  /// A block of a cached rdd: made by an executor; had by nobody that was asked.
+  void cached(std::pair<int32_t, int32_t> block) { cached_.insert(block); }
+  void recomputed(std::pair<int32_t, int32_t> block) {
+    if (cached_.contains(block)) reached(Path::CacheRecomputed);
+  }
   void committing(StageId stage, int32_t partition, TaskId task);
 
   bool all_ended() const { return ended_.size() == scenario_.jobs.size(); }
@@ -102,10 +107,14 @@ class Checks {
   void on(const core::JobStarted& e);
   void on(const core::JobEnded& e);
   void on(const core::ExecutorRemoved& e);
-  void on(const core::BlockManagerRemoved&) { submitted_now_.clear(); }
+  void on(const core::BlockManagerRemoved& e) {
+    submitted_now_.clear();
+    without_blocks_.insert(e.id.executor);
+  }
   template <class E>
   void on(const E&) {}
   void count_failure(const core::TaskEnded& e);
+  void bogus_completions(const core::Driver& driver);
   void parents_complete(const core::Driver& driver);
 
   World& world_;
@@ -124,6 +133,9 @@ class Checks {
   std::map<JobId, bool> jobs_;  // ended
   std::map<JobId, std::vector<StageId>> stages_of_;
   std::vector<StageId> submitted_now_;
+  std::set<ExecutorId> without_blocks_;
+  std::vector<std::pair<StageId, int32_t>> doubtful_;  // successes of such executors in this turn
+  std::set<std::pair<int32_t, int32_t>> cached_;
   std::map<std::string, int64_t> epochs_;
   std::map<std::pair<StageId, int32_t>, TaskId> committers_;
   int64_t epoch_ = 0;

@@ -131,22 +131,25 @@ void Cluster::begin(const Fault& f) {
       p.slowness = 500ms;
       return;
     case Kind::Pause:
-      p.paused_until = world_.now() + f.length;
+      p.paused_until = std::max(p.paused_until, world_.now() + f.length);
       return;
     case Kind::PauseDriver:
-      driver_.process()->paused_until = world_.now() + f.length;
+      driver_.process()->paused_until =
+          std::max(driver_.process()->paused_until, world_.now() + f.length);
       return;
     case Kind::LoseFiles:
       return e->lose_files(world_.random());
     case Kind::LoseBlocks:
       return e->lose_blocks();
+    case Kind::LoseResults:
+      return e->lose_results(f.length);
     case Kind::DiskFull:
       return e->fill_disk(f.length);
     case Kind::TasksThrow:
       return e->make_tasks_throw(f.length);
     case Kind::BuildFails:
       build_fails_ = true;
-      return;
+      return e->die(1, false, "crashed");
     default:
       return user_fault(f);
   }

@@ -308,7 +308,7 @@ void SimExecutor::next_holder(uint64_t request, Read& read) {
     const TaskId id = read.task;
     if (const auto task = running_.find(id); task != running_.end()) {
       task->second.nowhere.insert(read.place);
-      in_.checks.reached(Path::CacheRecomputed);
+      in_.checks.recomputed(read.place);
     }
     reads_.erase(request);
     return advance(id);

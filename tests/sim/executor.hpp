@@ -48,6 +48,7 @@ class SimExecutor {
   void die(int code, bool silent, const std::string& reason);
   void lose_files(Random& random);
   void lose_blocks();
+  void lose_results(Duration length) { results_lost_until_ = in_.world.now() + length; }
   void fill_disk(Duration length) { disk_full_until_ = in_.world.now() + length; }
   void make_tasks_throw(Duration length) { throwing_until_ = in_.world.now() + length; }
 
@@ -161,7 +162,7 @@ class SimExecutor {
   core::Shell<core::BlockServer, SimExecutor> serving_;
   core::Shell<core::BlockClient, SimExecutor> fetching_;
 
-  Time disk_full_until_{}, throwing_until_{};
+  Time disk_full_until_{}, throwing_until_{}, results_lost_until_{};
   std::map<std::string, Payload> store_;
   std::map<int64_t, std::shared_ptr<const Program>> programs_;
   std::deque<Task> queue_;

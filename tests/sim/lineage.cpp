@@ -42,11 +42,11 @@ NodePlan random_node(const std::vector<NodePlan>& graph, Random& random) {
       plan.partitions = static_cast<int32_t>(random.between(1, plan.partitions));
       break;
     case Kind::Shuffle:
-      plan.partitions = static_cast<int32_t>(random.between(1, 5));
+      plan.partitions = static_cast<int32_t>(random.between(1, 8));
       break;
     case Kind::Cogroup:
       plan.parents = {a, b};
-      plan.partitions = static_cast<int32_t>(random.between(1, 5));
+      plan.partitions = static_cast<int32_t>(random.between(1, 8));
       break;
     case Kind::HalfCogroup:  // the first side keeps its partitions, the second is shuffled to them
       plan.parents = {a, b};
@@ -54,10 +54,10 @@ NodePlan random_node(const std::vector<NodePlan>& graph, Random& random) {
     default:
       break;
   }
-  if (plan.partitions > 8) {  // unions would grow without end
+  if (plan.partitions > 14) {  // unions would grow without end
     plan.kind = Kind::Coalesce;
     plan.parents = {a};
-    plan.partitions = std::min(4, partitions(a));
+    plan.partitions = std::min(6, partitions(a));
   }
   plan.cached = random.chance(150);
   return plan;
@@ -72,9 +72,9 @@ std::string describe(const NodePlan& plan) {
 
 std::vector<NodePlan> random_graph(Random& random) {
   std::vector<NodePlan> graph;
-  const int64_t sources = random.between(1, 2), others = random.between(1, 8);
+  const int64_t sources = random.between(1, 2), others = random.between(1, 11);
   for (int64_t i = 0; i < sources; ++i)
-    graph.push_back({Kind::Source, {}, static_cast<int32_t>(random.between(1, 6)), false});
+    graph.push_back({Kind::Source, {}, static_cast<int32_t>(random.between(1, 9)), false});
   for (int64_t i = 0; i < others; ++i) graph.push_back(random_node(graph, random));
   return graph;
 }

@@ -10,13 +10,29 @@ namespace {
 
 using Kind = Fault::Kind;
 
-constexpr const char* kFaultNames[kFaultKinds] = {
-    "crash",      "silent crash",     "host loss",           "cut connection",
-    "cut blocks", "partition driver", "partition executors", "slow peer",
-    "pause",      "pause driver",     "lost files",          "lost blocks",
-    "disk full",  "tasks throw",      "kill task",           "services fail",
-    "cancel job", "cancel group",     "cancel tag",          "cancel stage",
-    "cancel all", "unpersist"};
+constexpr const char* kFaultNames[kFaultKinds] = {"crash",
+                                                  "silent crash",
+                                                  "host loss",
+                                                  "cut connection",
+                                                  "cut blocks",
+                                                  "partition driver",
+                                                  "partition executors",
+                                                  "slow peer",
+                                                  "pause",
+                                                  "pause driver",
+                                                  "lost files",
+                                                  "lost blocks",
+                                                  "lost results",
+                                                  "disk full",
+                                                  "tasks throw",
+                                                  "kill task",
+                                                  "services fail",
+                                                  "cancel job",
+                                                  "cancel group",
+                                                  "cancel tag",
+                                                  "cancel stage",
+                                                  "cancel all",
+                                                  "unpersist"};
 
 Settings random_settings(Random& r) {
   Settings s;
@@ -59,7 +75,7 @@ JobPlan random_job(const std::vector<NodePlan>& nodes, Random& r) {
                          : r.between(Duration{0}, Duration{20s});
   job.group = "group-" + std::to_string(r.between(0, 1));
   job.tag = "tag-" + std::to_string(r.between(0, 1));
-  job.commits = r.chance(200);
+  job.commits = r.chance(300);
   job.large_results = r.chance(250);
   if (r.chance(30)) job.poison = static_cast<int32_t>(r.between(0, n - 1));
   return job;
@@ -83,6 +99,16 @@ Fault random_fault(Random& r, Duration window) {
   return f;
 }
 
+/// One kind of fault, again and again, while tasks run long.
+void storm(Scenario& s, Random& r) {
+  const Kind kind = r.chance(700) ? Kind::LoseFiles : random_kind(r);
+  s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
+  for (int i = 0; i < 15; ++i) {
+    s.faults.push_back(random_fault(r, 20s));
+    s.faults.back().kind = kind;
+  }
+}
+
 }  // namespace
 
 const char* name_of(Fault::Kind kind) { return kFaultNames[static_cast<size_t>(kind)]; }
@@ -92,21 +118,15 @@ Scenario make_scenario(uint64_t seed) {
   Scenario s;
   s.seed = seed;
   s.settings = random_settings(r);
-  s.executors = static_cast<int32_t>(r.between(1, 4));
+  s.executors = static_cast<int32_t>(r.between(1, 5));
   s.hosts = static_cast<int32_t>(r.between(1, 3));
   s.nodes = random_graph(r);
-  const int64_t jobs = r.between(1, 4), faults = r.chance(100) ? 0 : r.between(1, 10);
+  const int64_t jobs = r.between(1, 6), faults = r.chance(100) ? 0 : r.between(1, 12);
   for (int64_t i = 0; i < jobs; ++i) s.jobs.push_back(random_job(s.nodes, r));
   // Most jobs are over in seconds: faults that come later would meet nobody.
   const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
   for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window));
-  if (r.chance(150)) {  // one kind of fault, again and again
-    const Kind kind = r.chance(600) ? Kind::LoseFiles : random_kind(r);
-    for (int i = 0; i < 12; ++i) {
-      s.faults.push_back(random_fault(r, 12s));
-      s.faults.back().kind = kind;
-    }
-  }
+  if (r.chance(250)) storm(s, r);
   return s;
 }
 

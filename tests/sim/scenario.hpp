@@ -31,12 +31,13 @@ struct Fault {
     SlowPeer,
     Pause,  // an executor stands still
     PauseDriver,
-    LoseFiles,   // some map outputs of an executor are gone
-    LoseBlocks,  // its cached blocks are gone
+    LoseFiles,    // some map outputs of an executor are gone
+    LoseBlocks,   // its cached blocks are gone
+    LoseResults,  // for a while, results that lie in its block store are
     DiskFull,
     TasksThrow,  // for a while, some of an executor's tasks do
     KillTask,    // by the user
-    BuildFails,  // the next executor can't open its disk
+    BuildFails,  // an executor ends, and the next one can't open its disk
     CancelJob,
     CancelGroup,
     CancelTag,
@@ -48,7 +49,7 @@ struct Fault {
   Duration at{}, length{};
   int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
 };
-inline constexpr size_t kFaultKinds = 22;
+inline constexpr size_t kFaultKinds = 23;
 const char* name_of(Fault::Kind kind);
 
 struct Settings {

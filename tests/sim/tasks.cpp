@@ -12,7 +12,7 @@ using namespace core;
 
 namespace {
 constexpr Duration kReportRunning = 20ms;  // as executor_service.cpp
-}
+}  // namespace
 
 size_t SimExecutor::slots() const {
   return static_cast<size_t>(std::max(1, in_.settings.cores / in_.settings.task_cpus));
@@ -170,6 +170,7 @@ std::optional<uint64_t> SimExecutor::cached(Task& task, const Node&, Place place
 }
 
 void SimExecutor::keep(const Node&, Place place, uint64_t value) {
+  in_.checks.cached(place);
   store("rdd_" + std::to_string(place.first) + "_" + std::to_string(place.second),
         std::to_string(value), true);
 }
@@ -232,7 +233,7 @@ TaskUpdate SimExecutor::outcome(Task& task) {
     return update;
   }
   update.result_block = "taskresult_" + std::to_string(task.launch.id.value);
-  store(update.result_block, std::move(result), false);
+  if (in_.world.now() >= results_lost_until_) store(update.result_block, std::move(result), false);
   return update;
 }
 
