@@ -59,14 +59,16 @@ LIBS := $(if $(ZMQ_DIR),$(ZMQ_DIR)/lib/libzmq.a) -Wl,--start-group $(PACKAGED) -
 SOURCES := $(wildcard main.cpp) $(sort $(shell find cmd core net conf -name '*.cpp' 2>/dev/null))
 APP_SRC := $(filter cmd/apps/%,$(SOURCES))
 LIB_SRC ?= $(filter-out $(APP_SRC),$(SOURCES))
-TEST_SRC ?= $(sort $(shell find tests -name '*.cpp' -not -path 'tests/apps/*' -not -path 'tests/data/*' -not -path 'tests/compile_fail/*'))
+TEST_SRC ?= $(sort $(shell find tests -name '*.cpp' -not -path 'tests/apps/*' -not -path 'tests/sim/*' -not -path 'tests/data/*' -not -path 'tests/compile_fail/*'))
 TEST_BIN ?= $(B)/tests/run
+SIM_SRC := $(sort $(wildcard tests/sim/*.cpp))
 HEADERS := $(sort $(shell find cmd core net conf tests -name '*.hpp' 2>/dev/null))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
 APP_OBJ := $(APP_SRC:%.cpp=$(B)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
+SIM_OBJ := $(SIM_SRC:%.cpp=$(B)/obj/%.o)
 PCH := $(B)/obj/tests/pch.hpp
--include $(wildcard $(B)/obj/tests/apps/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
+-include $(wildcard $(B)/obj/tests/apps/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
 
 # A target appears whole or not at all, so that two makes can share one build folder.
 compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $<"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
@@ -122,6 +124,14 @@ $(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
 .PHONY: unit
 unit: $(TEST_BIN)
 	@$(RUN_$(FLAVOUR)) $(TEST_BIN) $(if $(ONLY),'$(ONLY)')
+
+$(B)/tests/sim: $(SIM_OBJ) $(TEST_LIB)
+	$(call link,$(SIM_OBJ) $(TEST_LIB))
+
+##: whole applications over virtual time: SEEDS= of them [FIRST=], or one with its trace: SEED=
+.PHONY: sim
+sim: $(B)/tests/sim
+	@$(B)/tests/sim $(if $(SEED),--seed $(SEED) --trace,--seeds $(or $(SEEDS),300) --first $(or $(FIRST),1))
 
 ##: compile one test with just the sources whose headers it reaches, and run it: TEST=tests/net/x_test.cpp [ONLY=…]
 .PHONY: one

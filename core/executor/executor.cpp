@@ -10,28 +10,28 @@ constexpr Duration kConnectRetryDelay = std::chrono::seconds(1);
 
 }  // namespace
 
-void Executor::on(const Event& event, Time, Effects& out) {
+void ExecutorMachine::on(const Event& event, Time, Effects& out) {
   if (state_ == State::Ended) return;
   std::visit([&](const auto& e) { this->on(e, out); }, event);
 }
 
-void Executor::to_driver(ToDriver message, Effects& out) {
+void ExecutorMachine::to_driver(ToDriver message, Effects& out) {
   out.push_back(Send<ToDriver>{driver_, std::move(message)});
 }
 
-void Executor::on(const StartExecutor&, Effects& out) {
+void ExecutorMachine::on(const StartExecutor&, Effects& out) {
   ++tries_;
   out.push_back(Connect{0, options_.driver_address});
 }
 
-void Executor::on(const Connected& e, Effects& out) {
+void ExecutorMachine::on(const Connected& e, Effects& out) {
   if (e.peer == 0) return connect_failed(out);
   driver_ = e.peer;
   state_ = State::Configuring;
   to_driver(ExecutorHello{options_.who, options_.id, options_.build_id, options_.code_hash}, out);
 }
 
-void Executor::connect_failed(Effects& out) {
+void ExecutorMachine::connect_failed(Effects& out) {
   driver_ = 0;
   state_ = State::Connecting;
   if (tries_ >= kConnectTries)
@@ -42,13 +42,13 @@ void Executor::connect_failed(Effects& out) {
   out.push_back(After<ExecutorTimer>{kConnectRetryDelay, {ExecutorTimer::Kind::RetryConnect}});
 }
 
-void Executor::on(const PeerLost& e, Effects& out) {
+void ExecutorMachine::on(const PeerLost& e, Effects& out) {
   if (e.peer != driver_) return;
   if (state_ == State::Configuring) return connect_failed(out);
   end(kExitFailure, "Driver " + options_.driver_address + " disassociated! Shutting down.", out);
 }
 
-void Executor::on(const Received<ToExecutor>& e, Effects& out) {
+void ExecutorMachine::on(const Received<ToExecutor>& e, Effects& out) {
   if (e.from != driver_) return;
   std::visit(overloaded{
                  [&](const ApplicationConfig& m) { on_message(m, out); },
@@ -66,18 +66,18 @@ void Executor::on(const Received<ToExecutor>& e, Effects& out) {
              e.message);
 }
 
-void Executor::on_message(const ApplicationConfig& m, Effects& out) {
+void ExecutorMachine::on_message(const ApplicationConfig& m, Effects& out) {
   if (state_ != State::Configuring) return;
   state_ = State::Registering;
   out.push_back(BuildServices{m.properties, m.driver_block_address});
 }
 
-void Executor::on_message(const ExecutorRefused& m, Effects& out) {
+void ExecutorMachine::on_message(const ExecutorRefused& m, Effects& out) {
   end(kExitFailure, "Cannot register with driver: " + options_.driver_address + ": " + m.reason,
       out);
 }
 
-void Executor::on(const ServicesBuilt& e, Effects& out) {
+void ExecutorMachine::on(const ServicesBuilt& e, Effects& out) {
   if (!e.ok) {
     to_driver(ExecutorExiting{options_.id, e.exit_code, e.error}, out);
     return end(e.exit_code, e.error, out);
@@ -91,7 +91,7 @@ void Executor::on(const ServicesBuilt& e, Effects& out) {
 }
 
 /// Heartbeats of a thousand executors that start together are spread over one interval.
-void Executor::on_message(const ExecutorRegistered&, Effects& out) {
+void ExecutorMachine::on_message(const ExecutorRegistered&, Effects& out) {
   if (state_ != State::Registering) return;
   state_ = State::Running;
   to_driver(ExecutorReady{options_.id}, out);
@@ -101,28 +101,32 @@ void Executor::on_message(const ExecutorRegistered&, Effects& out) {
       After<ExecutorTimer>{heartbeat_interval_ + spread, {ExecutorTimer::Kind::Heartbeat}});
 }
 
-void Executor::on_message(const HeartbeatAnswer& m, Effects& out) {
+void ExecutorMachine::on_message(const HeartbeatAnswer& m, Effects& out) {
   unanswered_ = 0;
   if (m.reregister) out.push_back(ForServices{m});
 }
 
-void Executor::on_message(const StopExecutor&, Effects& out) {
+void ExecutorMachine::on_message(const StopExecutor&, Effects& out) {
   end(kExitOk, "the driver is done", out);
 }
 
-void Executor::on(const TasksMoved& e, Effects& out) { to_driver(StatusUpdates{e.updates}, out); }
-void Executor::on(const RevokeAnswered& e, Effects& out) { to_driver(TasksRevoked{e.tasks}, out); }
-void Executor::on(const BlocksMoved& e, Effects& out) {
+void ExecutorMachine::on(const TasksMoved& e, Effects& out) {
+  to_driver(StatusUpdates{e.updates}, out);
+}
+void ExecutorMachine::on(const RevokeAnswered& e, Effects& out) {
+  to_driver(TasksRevoked{e.tasks}, out);
+}
+void ExecutorMachine::on(const BlocksMoved& e, Effects& out) {
   to_driver(BlockUpdates{options_.id, e.blocks}, out);
 }
-void Executor::on(const ServiceRequest& e, Effects& out) { to_driver(e.message, out); }
+void ExecutorMachine::on(const ServiceRequest& e, Effects& out) { to_driver(e.message, out); }
 
-void Executor::on(const StopRequested& e, Effects& out) {
+void ExecutorMachine::on(const StopRequested& e, Effects& out) {
   if (driver_ != 0) to_driver(ExecutorExiting{options_.id, e.code, e.reason}, out);
   end(e.code, e.reason, out);
 }
 
-void Executor::on(const ExecutorTimer& e, Effects& out) {
+void ExecutorMachine::on(const ExecutorTimer& e, Effects& out) {
   if (e.kind == ExecutorTimer::Kind::RetryConnect) return on(StartExecutor{}, out);
   if (unanswered_ >= heartbeat_max_failures_)
     return end(kExitHeartbeatFailure,
@@ -136,7 +140,7 @@ void Executor::on(const ExecutorTimer& e, Effects& out) {
   out.push_back(After<ExecutorTimer>{heartbeat_interval_, {ExecutorTimer::Kind::Heartbeat}});
 }
 
-void Executor::end(int code, std::string reason, Effects& out) {
+void ExecutorMachine::end(int code, std::string reason, Effects& out) {
   state_ = State::Ended;
   out.push_back(Exit{code, std::move(reason)});
 }

@@ -97,8 +97,9 @@ struct ForServices {
 /// Send a heartbeat with what the process measures now.
 struct MeasureAndBeat {};
 
+/// Not named Executor: that is what the scheduler calls its entry for one (core/scheduler/tasks).
 /// Thread: one loop's.
-class Executor {
+class ExecutorMachine {
  public:
   using Event = std::variant<StartExecutor, Received<ToExecutor>, PeerLost, Connected,
                              ServicesBuilt, TasksMoved, RevokeAnswered, BlocksMoved, ServiceRequest,
@@ -108,7 +109,7 @@ class Executor {
                               TakeBack, ForServices, MeasureAndBeat>;
   using Effects = std::vector<Effect>;
 
-  explicit Executor(ExecutorOptions options) : options_(std::move(options)) {}
+  explicit ExecutorMachine(ExecutorOptions options) : options_(std::move(options)) {}
   void on(const Event& event, Time now, Effects& out);
 
  private:

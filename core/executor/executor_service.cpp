@@ -169,8 +169,8 @@ class ExecutorService::Impl final : public DriverLink {
   ExecutorServiceOptions options_;
   OnExit on_exit_;
   Switchboard board_;
-  Executor machine_;
-  Shell<Executor, Impl> shell_;
+  ExecutorMachine machine_;
+  Shell<ExecutorMachine, Impl> shell_;
   conf::Conf conf_;
   std::unique_ptr<ProcessBlocks> own_blocks_;
   ProcessBlocks* blocks_ = nullptr;

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 struct Fixture {
-  Executor machine{[] {
+  ExecutorMachine machine{[] {
     ExecutorOptions o;
     o.driver_address = "d:1";
     o.id = {"3"};
@@ -19,9 +19,9 @@ struct Fixture {
     o.code_hash = "c";
     return o;
   }()};
-  Executor::Effects out;
+  ExecutorMachine::Effects out;
 
-  Executor::Effects& on(Executor::Event e) {
+  ExecutorMachine::Effects& on(ExecutorMachine::Event e) {
     out.clear();
     machine.on(e, Time{}, out);
     return out;

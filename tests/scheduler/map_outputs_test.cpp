@@ -155,9 +155,19 @@ TEST_CASE("B42 B43 a failed holder makes room, and may not come back", "[commit]
   CHECK(c.may_commit(ask(0)));
   c.attempt_ended(StageId{3}, 0, 0, 5, TaskEndKind::ExceptionFailure);
   CHECK_FALSE(c.may_commit(ask(1)));
-  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::TaskCommitDenied);
+  c.attempt_ended(StageId{3}, 0, 0, 5, TaskEndKind::TaskCommitDenied);
   CHECK_FALSE(c.may_commit(ask(1)));
   c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::ExceptionFailure);
+  CHECK_FALSE(c.may_commit(ask(0)));
+  CHECK(c.may_commit(ask(1)));
+}
+
+TEST_CASE("B42 a holder whose permission came too late makes room", "[commit]") {
+  CommitCoordinator c;
+  c.stage_start(StageId{3});
+  CHECK(c.may_commit(ask(0)));
+  // The executor gave up waiting for the answer and ended the attempt as denied.
+  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::TaskCommitDenied);
   CHECK_FALSE(c.may_commit(ask(0)));
   CHECK(c.may_commit(ask(1)));
 }

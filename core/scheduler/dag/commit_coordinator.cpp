@@ -15,11 +15,14 @@ bool CommitCoordinator::may_commit(const AskPermissionToCommit& ask) {
 
 void CommitCoordinator::attempt_ended(StageId stage, int32_t stage_attempt, int32_t partition,
                                       int32_t attempt, TaskEndKind how) {
-  if (how == TaskEndKind::Success || how == TaskEndKind::TaskCommitDenied) return;
+  if (how == TaskEndKind::Success) return;
   const auto found = stages_.find(stage);
   if (found == stages_.end()) return;
   Partition& p = found->second[partition];
   const AttemptKey key{stage_attempt, attempt};
+  // An attempt that was allowed ends as denied when the answer came too late for it: it has not
+  // committed and never will.
+  if (how == TaskEndKind::TaskCommitDenied && p.holder != key) return;
   p.failed.insert(key);
   if (p.holder == key) p.holder.reset();
 }

@@ -1,0 +1,267 @@
+#include "tests/sim/cluster.hpp"
+
+#include <algorithm>
+
+namespace tinderbox::sim {
+
+using namespace core;
+using Kind = Fault::Kind;
+
+namespace {
+NetworkSettings network_settings(const Settings& s) {
+  NetworkSettings n;
+  n.usual = s.usual_delay;
+  n.tail = s.tail;
+  n.tail_delay = s.tail_delay;
+  return n;
+}
+}  // namespace
+
+Cluster::Cluster(const Scenario& scenario, bool traced)
+    : scenario_(scenario),
+      world_(mix(scenario.seed, 7), traced),
+      network_(world_, network_settings(scenario.settings)),
+      lineage_(scenario.nodes),
+      checks_(world_, lineage_, scenario),
+      in_{world_, network_, lineage_, scenario_.settings, checks_},
+      driver_(in_, [this](const ExecutorId& id, bool) { kill(id); }) {
+  for (int32_t i = 0; i < scenario.executors; ++i) {
+    ++starting_;
+    world_.after(nullptr, world_.random().between(Duration{0}, Duration{500ms}),
+                 [this, i] { start_executor(host(i), false); });
+  }
+  for (size_t i = 0; i < scenario.jobs.size(); ++i)
+    world_.after(nullptr, scenario.jobs[i].at,
+                 [this, i] { driver_.submit(i + 1, scenario_.jobs[i]); });
+  for (const Fault& fault : scenario.faults)
+    world_.after(nullptr, fault.at, [this, &fault] { begin(fault); });
+}
+
+// ---- the cluster manager -----------------------------------------------------------------------
+
+void Cluster::start_executor(const std::string& host, bool build_fails) {
+  --starting_;
+  const int32_t number = next_executor_++;
+  const std::string id = std::to_string(number);
+  executors_.push_back(std::make_unique<SimExecutor>(
+      in_, id, host, static_cast<PeerId>(1000 * (number + 1)), build_fails,
+      [this, id, host](int code, const std::string& reason) { exited(id, host, code, reason); }));
+  world_.trace("manager", "starts executor " + id + " on " + host);
+  SimExecutor& started = *executors_.back();
+  world_.after(started.process(), Duration{1}, [&started] { started.start(); });
+}
+
+void Cluster::replace_later(const std::string& host) {
+  ++starting_;
+  const Duration delay = world_.random().long_tailed(scenario_.settings.start_delay);
+  world_.after(nullptr, std::min(delay, Duration{20s}),
+               [this, host] { start_executor(host, std::exchange(build_fails_, false)); });
+}
+
+void Cluster::exited(const std::string& id, const std::string& host, int code,
+                     const std::string& reason) {
+  replace_later(host);
+  if (world_.random().chance(scenario_.settings.untold)) return;
+  BackendExecutorExited event{ExecutorId{id}, code, reason, {}};
+  if (losing_ == host) {
+    event.exit_code.reset();
+    event.worker_host = host;
+  }
+  world_.after(driver_.process(),
+               world_.random().between(Duration{0}, scenario_.settings.manager_delay),
+               [this, event] { driver_.post(event); });
+}
+
+void Cluster::kill(const ExecutorId& id) {
+  for (const auto& e : executors_)
+    if (e->id() == id.value)
+      world_.after(nullptr, world_.random().between(Duration{0}, scenario_.settings.manager_delay),
+                   [e = e.get()] { e->die(143, false, "killed by the cluster manager"); });
+}
+
+void Cluster::lose_host(const std::string& host) {
+  losing_ = host;
+  for (size_t i = 0; i < executors_.size(); ++i)
+    if (executors_[i]->process()->host == host) executors_[i]->die(1, true, "its host is gone");
+  losing_.clear();
+  checks_.reached(Path::HostLost);
+  world_.after(driver_.process(),
+               world_.random().between(Duration{0}, scenario_.settings.manager_delay),
+               [this, host] {
+                 driver_.post(BackendWorkerRemoved{host, "it is gone"});
+               });
+}
+
+// ---- faults ------------------------------------------------------------------------------------
+
+SimExecutor* Cluster::executor(int32_t number) {
+  std::vector<SimExecutor*> alive;
+  for (const auto& e : executors_)
+    if (e->alive()) alive.push_back(e.get());
+  return alive.empty() ? nullptr : alive[static_cast<size_t>(number) % alive.size()];
+}
+
+void Cluster::begin(const Fault& f) {
+  if (checks_.all_ended()) return;
+  SimExecutor* const e = executor(f.target);
+  SimExecutor* const other = executor(f.other);
+  world_.trace("fault", std::string(name_of(f.kind)) + (e ? " " + e->process()->name : ""));
+  if (!e) return;
+  checks_.reached(f.kind);
+  Process& p = *e->process();
+  switch (f.kind) {
+    case Kind::Crash:
+      return e->die(f.other % 2 == 0 ? 137 : 1, false, "crashed");
+    case Kind::SilentCrash:
+      return e->die(1, true, "crashed with its machine");
+    case Kind::HostLoss:
+      return lose_host(p.host);
+    case Kind::Cut:
+      return void(network_.cut(p, *driver_.process()));
+    case Kind::CutBlocks:
+      return void(network_.cut(p, *other->process()));
+    case Kind::PartitionDriver:
+      return network_.partition(p.host, "driver", f.length);
+    case Kind::PartitionExecutors:
+      if (p.host != other->process()->host)
+        network_.partition(p.host, other->process()->host, f.length);
+      return;
+    case Kind::SlowPeer:
+      p.slow_until = world_.now() + f.length;
+      p.slowness = 500ms;
+      return;
+    case Kind::Pause:
+      p.paused_until = std::max(p.paused_until, world_.now() + f.length);
+      return;
+    case Kind::PauseDriver:
+      driver_.process()->paused_until =
+          std::max(driver_.process()->paused_until, world_.now() + f.length);
+      return;
+    case Kind::LoseFiles:
+      return e->lose_files(world_.random());
+    case Kind::LoseBlocks:
+      return e->lose_blocks();
+    case Kind::LoseResults:
+      return e->lose_results(f.length);
+    case Kind::DiskFull:
+      return e->fill_disk(f.length);
+    case Kind::TasksThrow:
+      return e->make_tasks_throw(f.length);
+    case Kind::BuildFails:
+      build_fails_ = true;
+      return e->die(1, false, "crashed");
+    default:
+      return user_fault(f);
+  }
+}
+
+void Cluster::user_fault(const Fault& f) {
+  if (f.kind == Kind::KillTask) {
+    const std::vector<TaskId> tasks = executor(f.target)->running_tasks();
+    if (!tasks.empty())
+      driver_.post(KillTaskAttempt{tasks[static_cast<size_t>(f.other) % tasks.size()], true,
+                                   "killed by the user"});
+  } else if (f.kind == Kind::Unpersist) {
+    driver_.post(UnpersistRdd{RddId{f.target % lineage_.size()}});
+  } else {
+    cancel(f);
+  }
+}
+
+void Cluster::cancel(const Fault& f) {
+  const size_t which = static_cast<size_t>(f.target) % scenario_.jobs.size();
+  const JobPlan& plan = scenario_.jobs[which];
+  const auto stages = driver_.machine().dag().stages();
+  const auto mark = [&](auto&& chosen) {
+    for (const uint64_t ticket : checks_.open())
+      if (chosen(scenario_.jobs[ticket - 1], ticket)) checks_.may_be_cancelled(ticket);
+  };
+  switch (f.kind) {
+    case Kind::CancelJob:
+      mark([&](const JobPlan&, uint64_t ticket) { return ticket == which + 1; });
+      return driver_.post(CancelJob{which + 1, "by the user"});
+    case Kind::CancelGroup:
+      mark([&](const JobPlan& p, uint64_t) { return p.group == plan.group; });
+      return driver_.post(CancelJobGroup{plan.group});
+    case Kind::CancelTag:
+      mark([&](const JobPlan& p, uint64_t) { return p.tag == plan.tag; });
+      return driver_.post(CancelJobsWithTag{plan.tag});
+    case Kind::CancelStage:
+      if (stages.empty()) return;
+      mark([](const JobPlan&, uint64_t) { return true; });
+      return driver_.post(CancelStage{
+          std::next(stages.begin(),
+                    static_cast<std::ptrdiff_t>(static_cast<size_t>(f.other) % stages.size()))
+              ->first,
+          ""});
+    default:
+      mark([](const JobPlan&, uint64_t) { return true; });
+      return driver_.post(CancelAllJobs{});
+  }
+}
+
+// ---- a run -------------------------------------------------------------------------------------
+
+void Cluster::run() {
+  const Time limit = world_.now() + end_of_faults(scenario_) + kPatience;
+  while (!checks_.all_ended())
+    if (!world_.step(limit))
+      throw Broken("a job hangs", std::to_string(checks_.open().size()) + " jobs");
+  settle();
+}
+
+/// Attempts of ended jobs still run for a while; then nothing of them may be left.
+void Cluster::settle() {
+  const Time limit = world_.now() + end_of_faults(scenario_) + kPatience;
+  while (!driver_.machine().idle_state_is_clean() && world_.step(limit)) {
+  }
+  checks_.at_end(driver_.machine());
+  const Time quiet = world_.now() + 5s;
+  while (world_.step(quiet)) {
+  }
+  check_executors();
+}
+
+/// An executor that serves the driver has forgotten the programs of stages that are over.
+void Cluster::check_executors() const {
+  const Executors& known = driver_.machine().executors();
+  for (const auto& e : executors_) {
+    const Process& p = *e->process();
+    if (!p.alive || p.paused_until > world_.now() - 5s || p.slow_until > world_.now() - 5s)
+      continue;
+    if (driver_.process()->paused_until > world_.now() - 5s) continue;
+    for (int32_t slot = 0; slot < known.count(); ++slot) {
+      const Executor& k = known.at(slot);
+      if (k.id.value != e->id() || k.state != Executor::State::Active) continue;
+      if (e->runs_anything() && !network_.partitioned(p.host, "driver"))
+        throw Broken("a task runs that the driver has forgotten", e->process()->name);
+      if (e->programs() > 0 && !network_.partitioned(p.host, "driver"))
+        throw Broken("programs of ended stages are left", e->process()->name);
+    }
+  }
+}
+
+void Cluster::fill(Outcome& outcome) const {
+  outcome.paths = checks_.paths();
+  outcome.faults = checks_.faults();
+  outcome.digest = world_.digest();
+  outcome.steps = world_.steps();
+}
+
+Outcome run(const Scenario& scenario, bool traced) {
+  Outcome outcome;
+  Cluster cluster(scenario, traced);
+  try {
+    cluster.run();
+  } catch (const Broken& broken) {
+    outcome.check = broken.check;
+    outcome.detail = broken.what();
+  } catch (const std::exception& error) {
+    outcome.check = "exception";
+    outcome.detail = error.what();
+  }
+  cluster.fill(outcome);
+  return outcome;
+}
+
+}  // namespace tinderbox::sim

@@ -1,0 +1,165 @@
+#include "tests/sim/scenario.hpp"
+
+#include <algorithm>
+
+#include "tests/sim/world.hpp"
+
+namespace tinderbox::sim {
+
+namespace {
+
+using Kind = Fault::Kind;
+
+constexpr const char* kFaultNames[kFaultKinds] = {"crash",
+                                                  "silent crash",
+                                                  "host loss",
+                                                  "cut connection",
+                                                  "cut blocks",
+                                                  "partition driver",
+                                                  "partition executors",
+                                                  "slow peer",
+                                                  "pause",
+                                                  "pause driver",
+                                                  "lost files",
+                                                  "lost blocks",
+                                                  "lost results",
+                                                  "disk full",
+                                                  "tasks throw",
+                                                  "kill task",
+                                                  "services fail",
+                                                  "cancel job",
+                                                  "cancel group",
+                                                  "cancel tag",
+                                                  "cancel stage",
+                                                  "cancel all",
+                                                  "unpersist"};
+
+Settings random_settings(Random& r) {
+  Settings s;
+  s.launch_ahead = r.chance(500) ? 0 : static_cast<int32_t>(r.between(1, 8));
+  s.task_cpus = r.chance(100) ? 2 : 1;
+  s.cores = static_cast<int32_t>(r.between(s.task_cpus, 4));
+  s.max_failures = r.chance(700) ? 4 : static_cast<int32_t>(r.between(1, 3));
+  s.max_attempts = r.chance(700) ? 4 : 2;
+  s.reduce_locality = r.chance(500);
+  s.legacy_locality = r.chance(200);
+  s.skewed = r.chance(500);
+  s.locality_wait = r.chance(500) ? Duration{0} : r.between(Duration{100ms}, Duration{3s});
+  s.heartbeat = r.between(Duration{1s}, Duration{5s});
+  s.executor_timeout = r.between(Duration{10s}, Duration{30s});
+  s.check_interval = r.between(Duration{2s}, Duration{10s});
+  s.remove_delay = r.between(Duration{500ms}, Duration{5s});
+  s.ask_timeout = r.between(Duration{5s}, Duration{20s});
+  s.retry_wait = r.between(Duration{500ms}, Duration{5s});
+  s.silence = r.between(Duration{5s}, Duration{20s});
+  s.max_retries = static_cast<int32_t>(r.between(0, 3));
+  s.task_time = r.chance(300) ? Duration{2ms} : r.between(Duration{20ms}, Duration{800ms});
+  s.usual_delay = r.between(Duration{50us}, Duration{1ms});
+  s.tail = r.chance(300) ? r.between(1, 50) : 0;
+  s.tail_delay = r.between(Duration{10ms}, Duration{1s});
+  s.untold = r.chance(700) ? 50 : 500;
+  s.manager_delay = r.between(Duration{10ms}, Duration{3s});
+  s.start_delay = r.between(Duration{100ms}, Duration{4s});
+  return s;
+}
+
+JobPlan random_job(const std::vector<NodePlan>& nodes, Random& r) {
+  JobPlan job;
+  const int64_t last = static_cast<int64_t>(nodes.size()) - 1;
+  job.node = static_cast<int32_t>(r.chance(600) ? last : r.between(0, last));
+  const int32_t n = nodes[static_cast<size_t>(job.node)].partitions;
+  const bool all = r.chance(800);
+  for (int32_t p = 0; p < n; ++p)
+    if (all || r.chance(600)) job.partitions.push_back(p);
+  job.at = r.chance(600) ? r.between(Duration{0}, Duration{300ms})
+                         : r.between(Duration{0}, Duration{20s});
+  job.group = "group-" + std::to_string(r.between(0, 1));
+  job.tag = "tag-" + std::to_string(r.between(0, 1));
+  job.commits = r.chance(300);
+  job.large_results = r.chance(250);
+  if (r.chance(30)) job.poison = static_cast<int32_t>(r.between(0, n - 1));
+  return job;
+}
+
+/// Failures of the cluster are likelier than orders of a user.
+Kind random_kind(Random& r) {
+  const int64_t kinds =
+      r.chance(850) ? static_cast<int64_t>(Kind::KillTask) : static_cast<int64_t>(kFaultKinds) - 1;
+  return static_cast<Kind>(r.between(0, kinds));
+}
+
+Fault random_fault(Random& r, Duration window) {
+  Fault f;
+  f.kind = random_kind(r);
+  f.at = r.between(Duration{0}, window);
+  f.length = r.chance(700) ? r.between(Duration{10ms}, Duration{3s})
+                           : r.between(Duration{3s}, Duration{45s});
+  f.target = static_cast<int32_t>(r.between(0, 11));
+  f.other = static_cast<int32_t>(r.between(0, 11));
+  return f;
+}
+
+/// One kind of fault, again and again, while tasks run long.
+void storm(Scenario& s, Random& r) {
+  const Kind kind = r.chance(700) ? Kind::LoseFiles : random_kind(r);
+  s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
+  for (int i = 0; i < 15; ++i) {
+    s.faults.push_back(random_fault(r, 20s));
+    s.faults.back().kind = kind;
+  }
+}
+
+}  // namespace
+
+const char* name_of(Fault::Kind kind) { return kFaultNames[static_cast<size_t>(kind)]; }
+
+Scenario make_scenario(uint64_t seed) {
+  Random r(mix(seed, 42));
+  Scenario s;
+  s.seed = seed;
+  s.settings = random_settings(r);
+  s.executors = static_cast<int32_t>(r.between(1, 5));
+  s.hosts = static_cast<int32_t>(r.between(1, 3));
+  s.nodes = random_graph(r);
+  const int64_t jobs = r.between(1, 6), faults = r.chance(100) ? 0 : r.between(1, 12);
+  for (int64_t i = 0; i < jobs; ++i) s.jobs.push_back(random_job(s.nodes, r));
+  // Most jobs are over in seconds: faults that come later would meet nobody.
+  const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
+  for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window));
+  if (r.chance(250)) storm(s, r);
+  return s;
+}
+
+Duration end_of_faults(const Scenario& scenario) {
+  Duration end{};
+  for (const Fault& f : scenario.faults) end = std::max(end, f.at + f.length);
+  for (const JobPlan& j : scenario.jobs) end = std::max(end, j.at);
+  return end;
+}
+
+std::string describe(const Scenario& s) {
+  const auto ms = [](Duration d) { return std::to_string(d / 1ms) + "ms"; };
+  const Settings& o = s.settings;
+  std::string text =
+      "seed " + std::to_string(s.seed) + ": " + std::to_string(s.executors) + " executors of " +
+      std::to_string(o.cores) + " cores on " + std::to_string(s.hosts) + " hosts, launch-ahead " +
+      std::to_string(o.launch_ahead) + ", task cpus " + std::to_string(o.task_cpus) +
+      ", max failures " + std::to_string(o.max_failures) + ", max attempts " +
+      std::to_string(o.max_attempts) + ", task time " + ms(o.task_time) + ", executor timeout " +
+      ms(o.executor_timeout) + ", remove delay " + ms(o.remove_delay) + "\n";
+  for (size_t i = 0; i < s.nodes.size(); ++i)
+    text += "  rdd " + std::to_string(i) + ": " + describe(s.nodes[i]) + "\n";
+  for (size_t i = 0; i < s.jobs.size(); ++i) {
+    const JobPlan& j = s.jobs[i];
+    text += "  job " + std::to_string(i) + " at " + ms(j.at) + ": rdd " + std::to_string(j.node) +
+            ", " + std::to_string(j.partitions.size()) + " partitions, " + j.group + ", " + j.tag +
+            (j.commits ? ", commits" : "") + (j.large_results ? ", large results" : "") +
+            (j.poison >= 0 ? ", poison " + std::to_string(j.poison) : "") + "\n";
+  }
+  for (const Fault& f : s.faults)
+    text += "  " + std::string(name_of(f.kind)) + " at " + ms(f.at) + " for " + ms(f.length) +
+            ", target " + std::to_string(f.target) + ", other " + std::to_string(f.other) + "\n";
+  return text;
+}
+
+}  // namespace tinderbox::sim

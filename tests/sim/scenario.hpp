@@ -1,0 +1,80 @@
+// What one run is about: a value that a seed makes, and that can be cut down.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/sim/lineage.hpp"
+
+namespace tinderbox::sim {
+
+/// One action. Shape: as JobRequest.
+struct JobPlan {
+  int32_t node = 0;
+  std::vector<int32_t> partitions;
+  Duration at{};
+  std::string group, tag;
+  bool commits = false;        // its result tasks ask whether they may commit
+  bool large_results = false;  // results go by block
+  int32_t poison = -1;         // this partition's result task always throws
+};
+
+struct Fault {
+  enum class Kind : uint8_t {
+    Crash,        // an executor's process ends with a code
+    SilentCrash,  // its machine does: nobody says goodbye
+    HostLoss,     // all executors of a host, and the worker
+    Cut,          // driver and executor
+    CutBlocks,    // two executors
+    PartitionDriver,
+    PartitionExecutors,
+    SlowPeer,
+    Pause,  // an executor stands still
+    PauseDriver,
+    LoseFiles,    // some map outputs of an executor are gone
+    LoseBlocks,   // its cached blocks are gone
+    LoseResults,  // for a while, results that lie in its block store are
+    DiskFull,
+    TasksThrow,  // for a while, some of an executor's tasks do
+    KillTask,    // by the user
+    BuildFails,  // an executor ends, and the next one can't open its disk
+    CancelJob,
+    CancelGroup,
+    CancelTag,
+    CancelStage,
+    CancelAll,
+    Unpersist,
+  };
+  Kind kind = Kind::Crash;
+  Duration at{}, length{};
+  int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
+};
+inline constexpr size_t kFaultKinds = 23;
+const char* name_of(Fault::Kind kind);
+
+struct Settings {
+  int32_t launch_ahead = 0, cores = 2, task_cpus = 1, max_failures = 4, max_attempts = 4;
+  bool reduce_locality = true, legacy_locality = false, skewed = false;
+  Duration locality_wait{}, heartbeat{}, executor_timeout{}, check_interval{}, remove_delay{};
+  Duration ask_timeout{}, retry_wait{}, silence{}, task_time{}, usual_delay{}, tail_delay{};
+  int32_t max_retries = 0;
+  int64_t tail = 0;    // per mille of messages
+  int64_t untold = 0;  // per mille of ended executors of which the cluster manager says nothing
+  Duration manager_delay{}, start_delay{};
+};
+
+struct Scenario {
+  uint64_t seed = 0;
+  Settings settings;
+  int32_t executors = 2, hosts = 2;
+  std::vector<NodePlan> nodes;
+  std::vector<JobPlan> jobs;
+  std::vector<Fault> faults;
+};
+
+Scenario make_scenario(uint64_t seed);
+std::string describe(const Scenario& scenario);
+/// After this no fault begins or lasts, and every job was submitted.
+Duration end_of_faults(const Scenario& scenario);
+
+}  // namespace tinderbox::sim
