@@ -10,7 +10,10 @@ namespace tinderbox::core {
 
 TaskScheduler::TaskScheduler(const DriverOptions& options, const ProgramCodec& codec,
                              Executors& executors, StageProgress& progress)
-    : options_(options), codec_(codec), executors_(executors), progress_(progress) {}
+    : options_(options), codec_(codec), executors_(executors), progress_(progress) {
+  if (options.exclusion.application)
+    health_ = std::make_unique<HealthTracker>(options.exclusion, executors);
+}
 
 const TaskSet* TaskScheduler::task_set(StageId stage, int32_t attempt) const {
   for (const auto& set : queue_)
@@ -33,6 +36,7 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
   if (!submitted_any_ && !options_.is_local)
     turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
   submitted_any_ = true;
+  start_speculation_timer(turn);
   offer_all_ = true;
 }
 
@@ -55,6 +59,8 @@ void TaskScheduler::abort(TaskSet& set, const std::string& reason, Turn& turn) {
 void TaskScheduler::finish_if_done(TaskSet& set, Turn& turn) {
   if (!set.zombie() || set.running() > 0 || set.retired) return;
   set.retired = true;
+  judge_executors(set, turn);
+  unschedulable_.erase(set.program());
   set.each_sent([&](int32_t e) {
     if (executors_.alive(e)) turn.send(executors_.at(e).peer, ForgetProgram{set.program()});
   });
@@ -80,7 +86,7 @@ void TaskScheduler::kill_attempts_of(StageId stage, const std::string& reason, b
   });
   if (!any) return;
   attempts_.each([&](TaskId id, Attempt& a) {
-    if (a.set->spec().stage == stage)
+    if (a.set->spec().stage == stage && !a.outrun)
       turn.send(executors_.at(a.executor).peer, KillTask{id, interrupt, reason});
   });
 }
@@ -103,6 +109,7 @@ void TaskScheduler::output_completed(StageId stage, int32_t output, Turn& turn) 
 // ---- executors ---------------------------------------------------------------------------------
 
 void TaskScheduler::executor_ready(int32_t executor) {
+  if (health_) update_excluded(executors_.at(executor));
   for (const auto& set : queue_) set->recompute_locality();
   update_idle(executor);
   offer_all_ = true;
@@ -115,6 +122,7 @@ void TaskScheduler::executor_suspended(int32_t executor) {
 
 void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn) {
   update_idle(executor);
+  if (health_) health_->executor_removed(executor);
   resubmit_lost(executor, turn);
   std::vector<TaskId> lost;
   attempts_.each([&](TaskId id, const Attempt& a) {
@@ -137,9 +145,13 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
   offer_all_ = true;
 }
 
+bool TaskScheduler::offerable(const Executor& e) const {
+  return e.state == Executor::State::Active && !e.excluded && !e.killing;
+}
+
 void TaskScheduler::update_idle(int32_t executor) {
   Executor& e = executors_.at(executor);
-  const int32_t slots = e.state == Executor::State::Active ? std::max(0, e.free_slots()) : 0;
+  const int32_t slots = offerable(e) ? std::max(0, e.free_slots()) : 0;
   idle_slots_ += slots - e.idle_slots;
   e.idle_slots = slots;
   if (slots > 0 && e.idle_at < 0) {
@@ -164,7 +176,7 @@ void TaskScheduler::freed(int32_t executor, Turn& turn) {
 void TaskScheduler::collect_schedulable() {
   schedulable_.clear();
   for (const auto& set : queue_)
-    if (set->pending() > 0) schedulable_.push_back(set.get());
+    if (set->wants_offers()) schedulable_.push_back(set.get());
 }
 
 bool TaskScheduler::anything_pending() const {
@@ -172,12 +184,18 @@ bool TaskScheduler::anything_pending() const {
                      [](const auto& set) { return set->pending() > 0; });
 }
 
+/// Copies of slow tasks too.
+bool TaskScheduler::anything_to_offer() const {
+  return std::any_of(queue_.begin(), queue_.end(),
+                     [](const auto& set) { return set->wants_offers(); });
+}
+
 bool TaskScheduler::offer_level(TaskSet& set, Locality level, std::vector<Offer>& offers,
                                 bool ahead, Locality& best, bool& rejects, Turn& turn) {
   bool launched = false;
   for (Offer& offer : offers) {
     if (offer.slots <= 0) continue;
-    if (set.pending() == 0) break;
+    if (!set.wants_offers()) break;
     bool rejected = false;
     const std::optional<TaskSet::Pick> pick = set.offer(offer.executor, level, turn.now, rejected);
     rejects |= rejected;
@@ -208,12 +226,14 @@ void TaskScheduler::offer_set(TaskSet& set, std::vector<Offer>& offers, bool all
 
 void TaskScheduler::resource_offers(std::vector<Offer> offers, bool all_free, bool ahead,
                                     Turn& turn) {
+  if (health_) drop_excluded(offers, turn);
   collect_schedulable();
   for (TaskSet* set : schedulable_) {
     offer_set(*set, offers, all_free, ahead, turn);
     std::erase_if(offers, [](const Offer& o) { return o.slots <= 0; });
     if (offers.empty()) break;
   }
+  if (options_.exclusion.on() && !ahead) look_for_unschedulable(turn);
 }
 
 namespace {
@@ -242,15 +262,15 @@ std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
   for (const int32_t slot : from) {
     const Executor& e = executors_.at(slot);
     const int32_t room = options_.launch_ahead - e.ahead;
-    if (e.state == Executor::State::Active && e.slots > 0 && room > 0)
-      offers.push_back({slot, room});
+    if (offerable(e) && e.slots > 0 && room > 0) offers.push_back({slot, room});
   }
   return rotated(std::move(offers), rotation_++);
 }
 
 void TaskScheduler::settle(Turn& turn) {
-  if ((offer_all_ || !freed_.empty()) && anything_pending()) {
-    if (std::vector<Offer> offers = real_offers(); !offers.empty())
+  if (health_) readmit_excluded(turn);
+  if ((offer_all_ || !freed_.empty()) && anything_to_offer()) {
+    if (std::vector<Offer> offers = real_offers(); !offers.empty() || options_.exclusion.on())
       resource_offers(std::move(offers), offer_all_, false, turn);
     if (options_.launch_ahead > 0 && idle_.empty())
       if (std::vector<Offer> offers = ahead_offers(); !offers.empty())
@@ -258,12 +278,10 @@ void TaskScheduler::settle(Turn& turn) {
   }
   offer_all_ = false;
   freed_.clear();
-  if (!idle_.empty()) {
-    if (!anything_pending())
-      revoke_for_idle(turn);
-    else
-      set_revive_timer(turn);
-  }
+  if (!idle_.empty() && !anything_pending()) revoke_for_idle(turn);
+  // Excluded executors come back only when somebody looks.
+  const bool some_excluded = health_ && health_->any_excluded();
+  if ((!idle_.empty() || some_excluded) && anything_to_offer()) set_revive_timer(turn);
   retired_.clear();
 }
 
@@ -311,7 +329,7 @@ void TaskScheduler::take_back(TaskId id, Attempt& a, Turn& turn) {
   const Attempt gone = a;
   attempts_.erase(id);
   --e.running;
-  gone.set->take_back(gone.index, gone.number);
+  gone.set->take_back(gone.index, gone.number, gone.speculative ? e.host : -1);
   finish_if_done(*gone.set, turn);
 }
 
