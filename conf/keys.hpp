@@ -262,6 +262,83 @@ inline constexpr Key<Duration> kStarvationTimeout{"spark.starvation.timeout", "1
                                                   Unit::kMillisecond,
                                                   "how often a job without resources is reported"};
 
+// Speculation: second copies of slow tasks.
+inline constexpr Key<bool> kSpeculation{"spark.speculation", "false",
+                                        "run a second copy of slow tasks; not in local mode"};
+inline constexpr Key<Duration> kSpeculationInterval{"spark.speculation.interval", "100ms",
+                                                    Unit::kMillisecond,
+                                                    "how often slow tasks are looked for"};
+inline constexpr Key<double> kSpeculationMultiplier{
+    "spark.speculation.multiplier", "3",
+    "a task is slow beyond this multiple of the median run time"};
+inline constexpr Key<double> kSpeculationQuantile{
+    "spark.speculation.quantile", "0.9",
+    "share of a stage's tasks that must have succeeded before others count as slow"};
+inline constexpr Key<Duration> kSpeculationMinTaskRuntime{"spark.speculation.minTaskRuntime",
+                                                          "100ms", Unit::kMillisecond,
+                                                          "tasks that run shorter are never slow"};
+inline constexpr Key<Opt<Duration>> kSpeculationDurationThreshold{
+    "spark.speculation.task.duration.threshold", Unit::kMillisecond,
+    "in stages that fit into one executor's slots, tasks that run longer are slow"};
+inline constexpr Key<bool> kSpeculationEfficiency{
+    "spark.speculation.efficiency.enabled", "true",
+    "tasks that read their records fast enough are not slow"};
+inline constexpr Key<double> kSpeculationProcessRateMultiplier{
+    "spark.speculation.efficiency.processRateMultiplier", "0.75",
+    "share of the average rate below which a task reads slowly"};
+inline constexpr Key<double> kSpeculationLongRunFactor{
+    "spark.speculation.efficiency.longRunTaskFactor", "2",
+    "a task is slow at any rate beyond this multiple of the threshold"};
+inline constexpr Key<Opt<Duration>> kDecommissionKillInterval{
+    "spark.executor.decommission.killInterval", Unit::kSecond,
+    "when a decommissioned executor is expected to end; its longer tasks get a copy"};
+
+// Exclusion of executors and hosts on which tasks fail.
+inline constexpr Key<Opt<bool>> kExclude{"spark.excludeOnFailure.enabled",
+                                         "do not try tasks again where they failed; unset: off"};
+inline constexpr Key<Opt<bool>> kExcludeApplication{
+    "spark.excludeOnFailure.application.enabled",
+    "only for the whole application; unset: spark.excludeOnFailure.enabled"};
+inline constexpr Key<Opt<bool>> kExcludeTaskAndStage{
+    "spark.excludeOnFailure.taskAndStage.enabled",
+    "only for single tasks and stages; unset: spark.excludeOnFailure.enabled"};
+inline constexpr Key<int> kExcludeTaskAttemptsPerExecutor{
+    "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", "1",
+    "failures of a task on an executor before it is not tried there again"};
+inline constexpr Key<int> kExcludeTaskAttemptsPerNode{
+    "spark.excludeOnFailure.task.maxTaskAttemptsPerNode", "2",
+    "failures of a task on a host before it is not tried there again"};
+inline constexpr Key<int> kExcludeStageTasksPerExecutor{
+    "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor", "2",
+    "tasks of a stage that fail on an executor before it gets no more of that stage"};
+inline constexpr Key<int> kExcludeStageExecutorsPerNode{
+    "spark.excludeOnFailure.stage.maxFailedExecutorsPerNode", "2",
+    "executors excluded for a stage that exclude their host for it"};
+inline constexpr Key<int> kExcludeApplicationTasksPerExecutor{
+    "spark.excludeOnFailure.application.maxFailedTasksPerExecutor", "2",
+    "tasks of successful stages that fail on an executor before it gets no more tasks"};
+inline constexpr Key<int> kExcludeApplicationExecutorsPerNode{
+    "spark.excludeOnFailure.application.maxFailedExecutorsPerNode", "2",
+    "excluded executors that exclude their host"};
+inline constexpr Key<Opt<Duration>> kExcludeTimeout{
+    "spark.excludeOnFailure.timeout", Unit::kMillisecond,
+    "how long executors and hosts stay excluded for the application; unset: 1h"};
+inline constexpr Key<Opt<Duration>> kExcludeLegacyTimeout{
+    "spark.scheduler.executorTaskExcludeOnFailureTime", Unit::kMillisecond,
+    "older form of spark.excludeOnFailure.timeout, which also turns exclusion on; 0: off"};
+inline constexpr Key<bool> kExcludeKill{
+    "spark.excludeOnFailure.killExcludedExecutors", "false",
+    "end executors that are excluded for the application, so that others take their place"};
+inline constexpr Key<bool> kExcludeKillDecommission{
+    "spark.excludeOnFailure.killExcludedExecutors.decommission", "false",
+    "decommission them instead"};
+inline constexpr Key<bool> kExcludeFetchFailure{
+    "spark.excludeOnFailure.application.fetchFailure.enabled", "false",
+    "exclude an executor at the first failure to fetch from it"};
+inline constexpr Key<Duration> kExcludeUnschedulableTimeout{
+    "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout", "120s", Unit::kSecond,
+    "how long a stage for which every executor is excluded waits for another one"};
+
 // Shuffle.
 inline constexpr Key<int64_t> kReducerMaxSizeInFlight{"spark.reducer.maxSizeInFlight", "48m",
                                                       Unit::kMiB,

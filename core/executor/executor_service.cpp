@@ -66,7 +66,8 @@ class ExecutorService::Impl final : public DriverLink {
       services_->on_driver_message(e.message);
   }
   void apply(const MeasureAndBeat&) {
-    shell_.feed(ServiceRequest{ExecutorHeartbeat{options_.executor.id, {}, net::resident_bytes()}});
+    shell_.feed(ServiceRequest{
+        ExecutorHeartbeat{options_.executor.id, {}, net::resident_bytes(), runner_->progress()}});
   }
   void apply(const Exit& e) {
     if (services_) services_->stop(e.reason);

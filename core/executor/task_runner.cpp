@@ -267,6 +267,19 @@ std::vector<TaskId> TaskRunner::running() const {
   return ids;
 }
 
+std::vector<TaskProgress> TaskRunner::progress() const {
+  const int64_t now = options_.now().time_since_epoch().count();
+  net::Lock lock(mutex_);
+  std::vector<TaskProgress> tasks;
+  for (const Slot& slot : slots_) {
+    const int64_t start = slot.context ? slot.context->started.load(std::memory_order_relaxed) : 0;
+    if (start == 0) continue;
+    tasks.push_back({slot.context->id, slot.context->records_read.load(std::memory_order_relaxed),
+                     std::max<int64_t>(now - start, 0)});
+  }
+  return tasks;
+}
+
 void TaskRunner::stop() {
   {
     net::Lock lock(mutex_);
@@ -330,6 +343,7 @@ TaskUpdate TaskRunner::run(const Batch& batch, const TaskLaunch& task, TaskConte
   context.services = &services_;
   TaskContext::set_current(&context);
   const Time start = options_.now();
+  context.started.store(start.time_since_epoch().count(), std::memory_order_relaxed);
   try {
     execute(batch, task, context, update);
   } catch (...) {

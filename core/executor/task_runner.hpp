@@ -68,6 +68,8 @@ class TaskRunner {
   size_t unfinished() const;
   /// Tasks that run now.
   std::vector<TaskId> running() const;
+  /// How far they are.
+  std::vector<TaskProgress> progress() const;
   /// Drops what waits, marks what runs as killed, waits for the threads. Idempotent.
   void stop();
 

@@ -161,6 +161,10 @@ struct TaskContext {
   const std::map<std::string, std::string>* properties = nullptr;
   TaskServices* services = nullptr;
   std::atomic<bool> killed{false};
+  // For heartbeats, which another thread sends: when it began (0: not yet), and records read as of
+  // the last batch.
+  std::atomic<int64_t> started{0};
+  mutable std::atomic<int64_t> records_read{0};
   TaskMetrics metrics;
   std::vector<AccumulatorUpdate> accumulators;  // filled by Program::run when the task succeeds
   std::vector<std::pair<AccumulatorId, std::unique_ptr<PendingAccumulator>>> pending_accumulators;

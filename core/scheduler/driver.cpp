@@ -28,6 +28,7 @@ void Driver::on(DriverEvent&& event, Time now, DriverEffects& out) {
   Turn turn(now, ++turns_, out);
   std::visit([&](auto& e) { handle(e, turn); }, event);
   tasks_.settle(turn);
+  if (options_.exclusion.on()) end_excluded(turn);
 }
 
 bool Driver::idle_state_is_clean() const {
@@ -94,8 +95,9 @@ void Driver::message(PeerId, int32_t slot, TasksRevoked& m, Turn& turn) {
   if (slot >= 0) tasks_.revoked(slot, m, turn);
 }
 
-void Driver::message(PeerId from, int32_t slot, ExecutorHeartbeat&, Turn& turn) {
+void Driver::message(PeerId from, int32_t slot, ExecutorHeartbeat& m, Turn& turn) {
   bool reregister = true;
+  if (slot >= 0) tasks_.progress(slot, m.tasks);
   if (slot >= 0 && executors_.alive(slot)) {
     reregister = !blocks_.knows(executors_.at(slot).id);
     if (reregister) know_blocks_of(executors_.at(slot), turn);
@@ -190,15 +192,38 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& loss, const std::
   Executor& e = executors_.at(slot);
   if (e.state == Executor::State::Removed) return;
   executors_.deactivate(slot, Executor::State::Removed);
+  if (e.killing) return executor_gone(e, {"Executor killed by driver.", false}, worker_host, turn);
+  executor_gone(e, loss, worker_host, turn);
+}
+
+void Driver::executor_gone(const Executor& e, const ExecutorLoss& loss,
+                           const std::string& worker_host, Turn& turn) {
   turn.log(stopped_ ? Level::Info : Level::Warn,
            "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
                loss.reason.substr(0, loss.reason.find('\n')));
-  tasks_.executor_lost(slot, loss, turn);
+  tasks_.executor_lost(e.slot, loss, turn);
   dag_.executor_lost(e.id, worker_host, turn);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
   event.executor = e.id;
   event.reason = loss.reason;
   event.time = turn.now;
+}
+
+/// Its tasks are not blamed, and another executor comes in its place.
+void Driver::end_excluded(Turn& turn) {
+  for (const ExecutorRemoval& removal : tasks_.take_removals()) {
+    Executor& e = executors_.at(removal.executor);
+    if (e.state != Executor::State::Active || e.killing) continue;
+    if (!options_.cluster_manager) {
+      turn.log(Level::Info, "Not attempting to kill excluded executor id " + e.id.value +
+                                ": there is no cluster manager that could replace it");
+      continue;
+    }
+    turn.log(Level::Info, removal.reason);
+    e.killing = true;
+    tasks_.executor_suspended(e.slot);
+    turn.out.push_back(KillBackendExecutor{e.id, true});
+  }
 }
 
 // ---- the rest ----------------------------------------------------------------------------------
@@ -254,7 +279,9 @@ void Driver::handle(DriverTimer& event, Turn& turn) {
       return;
     }
     case DriverTimer::Kind::Speculation:
-      return;
+      return tasks_.speculation_timer(turn);
+    case DriverTimer::Kind::Unschedulable:
+      return tasks_.unschedulable_timer(event.id, turn);
   }
 }
 

@@ -84,6 +84,9 @@ class Driver {
   void check_heartbeats(Turn& turn);
   void remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
                        Turn& turn);
+  void executor_gone(const Executor& executor, const ExecutorLoss& loss,
+                     const std::string& worker_host, Turn& turn);
+  void end_excluded(Turn& turn);
   void to_all(const ToExecutor& message, Turn& turn);
 
   const DriverOptions options_;

@@ -95,7 +95,8 @@ struct DriverTimer {
     Heartbeats,
     Starvation,
     RemoveDelay,
-    Speculation
+    Speculation,
+    Unschedulable
   } kind{};
   int64_t id = 0;
   std::string name;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,41 @@
 #include "net/types.hpp"
 
 namespace tinderbox::core {
+
+/// spark.excludeOnFailure.*: where tasks that fail are not tried again.
+struct ExclusionOptions {
+  bool application = false;     // executors and hosts, for every job
+  bool task_and_stage = false;  // for one task, for one stage attempt
+  int32_t task_attempts_per_executor{};
+  int32_t task_attempts_per_host{};
+  int32_t stage_tasks_per_executor{};
+  int32_t stage_executors_per_host{};
+  int32_t application_tasks_per_executor{};
+  int32_t application_executors_per_host{};
+  Duration timeout{};
+  bool kill = false;
+  bool decommission = false;
+  bool fetch_failure = false;
+  bool shuffle_service = false;      // outputs are served by their host, not by their executor
+  bool dynamic_allocation = false;   // more executors may come
+  Duration unschedulable_timeout{};  // spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout
+  bool on() const { return application || task_and_stage; }
+};
+
+/// spark.speculation.*: second copies of slow tasks.
+struct SpeculationOptions {
+  bool enabled = false;
+  Duration interval{};
+  double multiplier{};
+  double quantile{};
+  Duration min_runtime{};
+  std::optional<Duration> duration_threshold;
+  int32_t slots_per_executor{};  // as far as settings tell; 1: unknown
+  bool efficiency = false;
+  double long_run_factor{};
+  double process_rate_multiplier{};
+  std::optional<Duration> decommission_kill_interval;  // spark.executor.decommission.killInterval
+};
 
 /// Settings of one application's driver. Defaults live in conf/keys.hpp: the driver's wiring sets
 /// every field.
@@ -45,6 +81,8 @@ struct DriverOptions {
 
   conf::SchedulingMode scheduling_mode{};  // spark.scheduler.mode
   std::vector<conf::PoolSpec> pools;       // FAIR: those of the allocation file
+  ExclusionOptions exclusion;
+  SpeculationOptions speculation;
 };
 
 /// How a stage and a partition's source data become bytes (core/plan/program in a real driver).

@@ -100,10 +100,61 @@ struct BlockUpdated {
 struct RddUnpersisted {
   RddId rdd;
 };
+/// A slow task may get a second copy.
+struct SpeculativeTaskSubmitted {
+  StageId stage;
+  int32_t stage_attempt = 0;
+  int32_t index = 0;
+  int32_t partition = 0;
+};
+struct ExecutorExcluded {
+  Time time{};
+  ExecutorId executor;
+  int32_t task_failures = 0;
+};
+struct ExecutorExcludedForStage {
+  Time time{};
+  ExecutorId executor;
+  int32_t task_failures = 0;
+  StageId stage;
+  int32_t stage_attempt = 0;
+};
+struct ExecutorUnexcluded {
+  Time time{};
+  ExecutorId executor;
+};
+struct NodeExcluded {
+  Time time{};
+  std::string host;
+  int32_t executor_failures = 0;
+};
+struct NodeExcludedForStage {
+  Time time{};
+  std::string host;
+  int32_t executor_failures = 0;
+  StageId stage;
+  int32_t stage_attempt = 0;
+};
+struct NodeUnexcluded {
+  Time time{};
+  std::string host;
+};
+/// Every executor is excluded for some task of the set; it waits for another one.
+struct UnschedulableTaskSetAdded {
+  StageId stage;
+  int32_t stage_attempt = 0;
+};
+struct UnschedulableTaskSetRemoved {
+  StageId stage;
+  int32_t stage_attempt = 0;
+};
 
 using ListenerEvent =
     std::variant<ApplicationStarted, ApplicationEnded, ExecutorJoined, ExecutorRemoved, JobStarted,
                  JobEnded, StageSubmitted, StageCompleted, TaskStarted, TaskGettingResult,
-                 TaskEnded, BlockManagerAdded, BlockManagerRemoved, BlockUpdated, RddUnpersisted>;
+                 TaskEnded, BlockManagerAdded, BlockManagerRemoved, BlockUpdated, RddUnpersisted,
+                 SpeculativeTaskSubmitted, ExecutorExcluded, ExecutorExcludedForStage,
+                 ExecutorUnexcluded, NodeExcluded, NodeExcludedForStage, NodeUnexcluded,
+                 UnschedulableTaskSetAdded, UnschedulableTaskSetRemoved>;
 
 }  // namespace tinderbox::core

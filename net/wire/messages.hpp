@@ -464,10 +464,18 @@ struct TasksRevoked {
   std::vector<TaskId> tasks;
   bool operator==(const TasksRevoked&) const = default;
 };
+/// What a running task has read so far. Unit of `run_time`: microseconds.
+struct TaskProgress {
+  TaskId id;
+  int64_t records_read = 0;
+  int64_t run_time = 0;
+  bool operator==(const TaskProgress&) const = default;
+};
 struct ExecutorHeartbeat {
   ExecutorId id;
   std::vector<AccumulatorUpdate> accumulators;
   int64_t resident_bytes = 0;
+  std::vector<TaskProgress> tasks;  // those that run
   bool operator==(const ExecutorHeartbeat&) const = default;
 };
 struct BlockUpdates {

@@ -181,7 +181,9 @@ TEST_CASE("cancelling while tasks are asked back", "[launch_ahead]") {
 TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
           "[task_scheduler]") {
   // A fixed sequence of pseudo-random steps; the machine must come out clean and every job must
-  // end.
+  // end. Then again with second copies of tasks, and with executors excluded and replaced.
+  const bool more = GENERATE(false, true);
+  size_t copies = 0, replaced = 0;
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     uint32_t x = seed * 2654435761u;
     const auto roll = [&](uint32_t n) {
@@ -197,6 +199,22 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
       o.scheduling_mode = conf::SchedulingMode::kFair;
       o.pools = {{"0", conf::SchedulingMode::kFair, 2, 1}, {"1"}};
     }
+    if (more) {
+      o.cluster_manager = true;
+      o.speculation = {.enabled = true, .interval = 100ms, .quantile = 0.3};
+      o.exclusion = {.application = true,
+                     .task_and_stage = true,
+                     .task_attempts_per_executor = 2,
+                     .task_attempts_per_host = 4,
+                     .stage_tasks_per_executor = 3,
+                     .stage_executors_per_host = 2,
+                     .application_tasks_per_executor = 3,
+                     .application_executors_per_host = 2,
+                     .timeout = 20s,
+                     .kill = true,
+                     .fetch_failure = true,
+                     .unschedulable_timeout = 5s};
+    }
     Cluster c(o);
     int names = 0;
     std::vector<std::string> alive;
@@ -205,6 +223,17 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
       c.executor(alive.back(), 1 + static_cast<int32_t>(roll(3)), "h" + std::to_string(roll(3)));
     };
     for (int i = 0; i < 3; ++i) add();
+    const auto replace_killed = [&] {
+      while (!c.kills.empty()) {
+        const std::string gone = c.kills.back();
+        c.kills.pop_back();
+        if (std::erase(alive, gone) == 0) continue;
+        std::erase_if(c.revocations, [&](const auto& r) { return r.first == gone; });
+        c.lose(gone, 143);
+        add();
+        ++replaced;
+      }
+    };
     std::vector<uint64_t> jobs;
     std::vector<ShuffleId> shuffles;
     const auto end_one = [&](const Sent& s) {
@@ -216,6 +245,7 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
         c.succeed(s, "x");
     };
     for (int step = 0; step < 200; ++step) {
+      replace_killed();
       const std::vector<Sent> live = c.live();
       switch (roll(12)) {
         case 0: {
@@ -271,6 +301,7 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
       }
     }
     for (int guard = 0; guard < 5000; ++guard) {
+      replace_killed();
       c.answer_revocations();
       if (c.live().empty()) {
         c.advance(1s);
@@ -295,5 +326,8 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
       CHECK(c.driver.executors().at(e).ahead == 0);
       CHECK(c.driver.executors().at(e).revoking == 0);
     }
+    for (const TaskStarted& e : c.seen<TaskStarted>()) copies += e.task.speculative;
   }
+  CHECK((copies > 100) == more);
+  CHECK((replaced > 100) == more);
 }

@@ -331,6 +331,7 @@ class Cluster {
   std::map<uint64_t, std::map<int32_t, std::string>> results;
   std::map<uint64_t, DeliverJobEnd> ends;
   std::vector<AccumulatorUpdate> accumulated;
+  std::vector<std::string> kills;  // executors that the cluster manager was asked to end
   std::vector<std::pair<Time, DriverTimer>> timers;
   std::deque<std::pair<std::string, std::vector<TaskId>>> revocations;
   std::map<std::string, PeerId> peers;
@@ -362,6 +363,7 @@ class Cluster {
   void carry_out(ApplyAccumulators& a) {
     accumulated.insert(accumulated.end(), a.updates.begin(), a.updates.end());
   }
+  void carry_out(KillBackendExecutor& k) { kills.push_back(k.executor.value); }
   void carry_out(Publish& p) { events.insert(events.end(), p.events.begin(), p.events.end()); }
   template <class T>
   void carry_out(T&) {}

@@ -2,6 +2,7 @@
 
 #include "conf/keys.hpp"
 #include "conf/sources/environment.hpp"
+#include "core/api/runtime/failure_options.hpp"
 
 namespace tinderbox::core {
 
@@ -31,6 +32,8 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   o.executor_check_interval = conf.get(conf::kNetworkTimeoutInterval);
   o.max_result_size = conf.get(conf::kDriverMaxResultSize);
   o.max_message_size = conf.get(conf::kRpcMessageMaxSize);
+  o.exclusion = exclusion_options(conf, o.is_local);
+  o.speculation = speculation_options(conf, o.is_local);
   return o;
 }
 

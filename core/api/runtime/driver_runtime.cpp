@@ -8,6 +8,7 @@
 #include "conf/sources/environment.hpp"
 #include "conf/values/resources.hpp"
 #include "core/api/runtime/driver_options.hpp"
+#include "core/api/runtime/failure_options.hpp"
 #include "core/api/runtime/job_waiters.hpp"
 #include "core/backend/backend.hpp"
 #include "core/executor/app_files.hpp"
@@ -56,6 +57,7 @@ class RealDriverRuntime final : public DriverRuntime {
 
   void open() {
     read_pools();
+    exclusion_options(conf_, is_local(conf_.get(conf::kMaster)));  // refused while someone listens
     open_blocks();
     backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());

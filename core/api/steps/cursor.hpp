@@ -55,8 +55,10 @@ class Emitter {
 
 namespace core {
 
-/// Throws when the task that runs here was killed. Asked once a batch.
+/// Throws when the task that runs here was killed. Asked once a batch; tells how far the task is.
 inline void check_killed(const TaskContext& context) {
+  context.records_read.store(context.metrics.input_records + context.metrics.shuffle_read_records,
+                             std::memory_order_relaxed);
   if (context.killed.load(std::memory_order_relaxed)) throw TaskKilledException{};
 }
 

@@ -22,6 +22,8 @@ struct Attempt {
   bool revoking : 1 = false;   // asked back, not answered yet
   bool announced : 1 = false;  // TaskStarted was published
   bool fetching_result : 1 = false;
+  bool speculative : 1 = false;  // a second copy
+  bool outrun : 1 = false;       // asked to end because another copy succeeded
   Time launched{};
 };
 

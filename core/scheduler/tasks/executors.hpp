@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ struct Executor {
   BlockManagerId address;
   std::vector<std::string> local_dirs;
   Time last_seen{};
+  bool killing = false;               // the driver asked the cluster manager for its end
+  std::optional<Time> leaving_since;  // being decommissioned
 
   // Owned by TaskScheduler.
   int32_t slots = 0;
@@ -47,6 +50,7 @@ struct Executor {
   int32_t idle_slots = 0;
   std::deque<TaskId> ahead_queue;         // in launch order; entries may be stale
   std::deque<std::vector<TaskId>> asked;  // unanswered RevokeTasks
+  bool excluded = false;                  // for the application, after failures
   uint64_t freed_turn = 0;                // last turn in which it freed something
   uint64_t open_turn = 0;  // where a LaunchTasks of this turn can still be appended to
   size_t open_effect = 0;

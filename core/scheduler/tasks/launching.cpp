@@ -77,8 +77,11 @@ bool TaskScheduler::launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, b
   attempt.number = set.start(pick.index);
   attempt.executor = executor;
   attempt.locality = pick.locality;
+  attempt.speculative = pick.copy;
   attempt.ahead = ahead;
   attempt.launched = turn.now;
+  set.launched_turn = turn.id;
+  if (Speculation* s = set.speculation()) s->started(pick.index, e.host, pick.copy);
   const TaskId id = attempts_.add(attempt);
   TaskLaunch& message = open_message(set, e, inputs.size(), turn).tasks.emplace_back();
   message.id = id;
@@ -111,6 +114,7 @@ TaskInfo TaskScheduler::info(TaskId id, const Attempt& a) const {
   info.attempt = a.number;
   info.partition = a.set->partition(a.index);
   info.locality = static_cast<int32_t>(a.locality);
+  info.speculative = a.speculative;
   info.executor = e.id;
   info.host = e.address.host;
   info.launched = a.launched;
@@ -151,7 +155,9 @@ void TaskScheduler::promote(Executor& e, Turn& turn) {
     if (!a || !a->ahead) continue;
     no_longer_ahead(*a, e);
     // Asked back: the answer says whether it was in time.
-    if (!a->revoking) announce(id, *a, turn);
+    if (a->revoking) continue;
+    a->set->launched_turn = turn.id;
+    announce(id, *a, turn);
   }
 }
 

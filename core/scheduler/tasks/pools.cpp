@@ -87,7 +87,7 @@ void Pools::move(TaskSet& set, const TaskSet::Place& now) {
 
 void Pools::count_anew(TaskSet& set) {
   if (set.retired || set.place.pool == kRoot) return;
-  const bool ready = set.pending() > 0;
+  const bool ready = set.wants_offers();
   move(set, {set.place.pool, in_slots(set), ready, ready || set.ahead > 0, set.place.touched});
 }
 

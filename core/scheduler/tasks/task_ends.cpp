@@ -68,6 +68,7 @@ bool TaskScheduler::within_result_size(TaskSet& set, const TaskUpdate& u, Turn& 
 void TaskScheduler::finished(TaskId id, TaskUpdate& u, Turn& turn) {
   Attempt& a = *attempts_.find(id);
   a.running = true;
+  if (a.outrun) return came_second(id, u.result_block, turn);
   if (!within_result_size(*a.set, u, turn)) {
     if (!u.result_block.empty())
       turn.send(executors_.at(a.executor).peer, RemoveBlocks{{u.result_block}});
@@ -106,9 +107,18 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   TaskUpdate u = std::move(node.mapped());
   if (!result.bytes)
     return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
+  if (a->outrun) return came_second(result.task, u.result_block, turn);
   u.result = std::move(*result.bytes);
   turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
   succeeded(result.task, u, turn);
+}
+
+/// It finished before its end for another copy's sake reached it: nothing of it counts.
+void TaskScheduler::came_second(TaskId id, const std::string& result_block, Turn& turn) {
+  if (!result_block.empty())
+    turn.send(executors_.at(attempts_.find(id)->executor).peer, RemoveBlocks{{result_block}});
+  failed(id, task_killed("Finish but did not commit due to another attempt succeeded"), nullptr,
+         turn);
 }
 
 /// Ends an attempt as far as slots and sets are concerned.
@@ -134,6 +144,12 @@ Attempt TaskScheduler::take(TaskId id, Turn& turn) {
 void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
   const Attempt a = take(id, turn);
   TaskSet& set = *a.set;
+  if (Speculation* s = set.speculation()) {
+    note_end(id, a, -1);
+    // The end of a short task may be the first that is heard of it.
+    const Duration ran(u.metrics ? u.metrics->run_time : 0);
+    s->succeeded(std::max(turn.now - a.launched, ran), u.metrics);
+  }
   const bool first = set.succeed(a.index, {id, a.executor});
   TaskEnd end{set, a.index, info(id, a), {}, &u};
   end.info.finished = turn.now;
@@ -145,20 +161,22 @@ void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
 }
 
 void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn) {
-  attempts_.each([&](TaskId id, const Attempt& other) {
-    if (other.set == &set && other.index == index)
-      turn.send(executors_.at(other.executor).peer,
-                KillTask{id, true, "another attempt succeeded"});
+  attempts_.each([&](TaskId id, Attempt& other) {
+    if (other.set != &set || other.index != index) return;
+    other.outrun = true;
+    turn.send(executors_.at(other.executor).peer, KillTask{id, true, "another attempt succeeded"});
   });
 }
 
 void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn) {
   const Attempt a = take(id, turn);
   TaskSet& set = *a.set;
+  if (set.speculation()) note_end(id, a, executors_.at(a.executor).host);
   if (reason.kind == TaskEndKind::FetchFailed) {
     // The stage is run again for it; this set is not.
     set.complete(a.index);
     set.make_zombie();
+    fetch_failed_from(reason.address, turn);
   }
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
   end.info.finished = turn.now;
@@ -186,6 +204,11 @@ void TaskScheduler::after_failure(TaskSet& set, const TaskEnd& end, Turn& turn) 
         set, where + " can not write to output file: " + end.reason.description + "; not retrying",
         turn);
   if (counts_as_failure(end.reason)) {
+    if (options_.exclusion.on()) {
+      set.exclude_after_failure(executors_.slot(end.info.executor), end.index, lost_text(end),
+                                turn);
+      recall_excluded(set, turn);
+    }
     const int32_t failures = set.count_failure(end.index);
     if (failures >= options_.max_task_failures)
       return abort(set,

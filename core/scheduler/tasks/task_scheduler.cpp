@@ -15,7 +15,10 @@ TaskScheduler::TaskScheduler(const DriverOptions& options, const ProgramCodec& c
       codec_(codec),
       executors_(executors),
       progress_(progress),
-      pools_(options) {}
+      pools_(options) {
+  if (options.exclusion.application)
+    health_ = std::make_unique<HealthTracker>(options.exclusion, executors);
+}
 
 const TaskSet* TaskScheduler::task_set(StageId stage, int32_t attempt) const {
   for (const auto& set : queue_)
@@ -42,6 +45,7 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
   if (!submitted_any_ && !options_.is_local)
     turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
   submitted_any_ = true;
+  start_speculation_timer(turn);
   offer_all_ = true;
 }
 
@@ -65,6 +69,8 @@ void TaskScheduler::finish_if_done(TaskSet& set, Turn& turn) {
   if (!set.zombie() || set.running() > 0 || set.retired) return;
   pools_.remove(set);
   set.retired = true;
+  judge_executors(set, turn);
+  unschedulable_.erase(set.program());
   set.each_sent([&](int32_t e) {
     if (executors_.alive(e)) turn.send(executors_.at(e).peer, ForgetProgram{set.program()});
   });
@@ -90,7 +96,7 @@ void TaskScheduler::kill_attempts_of(StageId stage, const std::string& reason, b
   });
   if (!any) return;
   attempts_.each([&](TaskId id, Attempt& a) {
-    if (a.set->spec().stage == stage)
+    if (a.set->spec().stage == stage && !a.outrun)
       turn.send(executors_.at(a.executor).peer, KillTask{id, interrupt, reason});
   });
 }
@@ -113,6 +119,7 @@ void TaskScheduler::output_completed(StageId stage, int32_t output, Turn& turn) 
 // ---- executors ---------------------------------------------------------------------------------
 
 void TaskScheduler::executor_ready(int32_t executor) {
+  if (health_) update_excluded(executors_.at(executor));
   for (const auto& set : queue_) set->recompute_locality();
   update_idle(executor);
   offer_all_ = true;
@@ -125,6 +132,7 @@ void TaskScheduler::executor_suspended(int32_t executor) {
 
 void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn) {
   update_idle(executor);
+  if (health_) health_->executor_removed(executor);
   resubmit_lost(executor, turn);
   std::vector<TaskId> lost;
   attempts_.each([&](TaskId id, const Attempt& a) {
@@ -151,9 +159,13 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
   offer_all_ = true;
 }
 
+bool TaskScheduler::offerable(const Executor& e) const {
+  return e.state == Executor::State::Active && !e.excluded && !e.killing;
+}
+
 void TaskScheduler::update_idle(int32_t executor) {
   Executor& e = executors_.at(executor);
-  const int32_t slots = e.state == Executor::State::Active ? std::max(0, e.free_slots()) : 0;
+  const int32_t slots = offerable(e) ? std::max(0, e.free_slots()) : 0;
   idle_slots_ += slots - e.idle_slots;
   e.idle_slots = slots;
   if (slots > 0 && e.idle_at < 0) {
@@ -178,12 +190,18 @@ void TaskScheduler::freed(int32_t executor, Turn& turn) {
 void TaskScheduler::collect_schedulable() {
   schedulable_.clear();
   for (const auto& set : queue_)
-    if (set->pending() > 0) schedulable_.push_back(set.get());
+    if (set->wants_offers()) schedulable_.push_back(set.get());
 }
 
 bool TaskScheduler::anything_pending() const {
   return std::any_of(queue_.begin(), queue_.end(),
                      [](const auto& set) { return set->pending() > 0; });
+}
+
+/// Copies of slow tasks too.
+bool TaskScheduler::anything_to_offer() const {
+  return std::any_of(queue_.begin(), queue_.end(),
+                     [](const auto& set) { return set->wants_offers(); });
 }
 
 bool TaskScheduler::offer_level(Pass& pass, Locality level, std::vector<Offer>& offers, bool ahead,
@@ -192,7 +210,7 @@ bool TaskScheduler::offer_level(Pass& pass, Locality level, std::vector<Offer>& 
   bool launched = false;
   for (Offer& offer : offers) {
     if (offer.slots <= 0) continue;
-    if (set.pending() == 0 || quota_ == 0) break;
+    if (!set.wants_offers() || quota_ == 0) break;
     bool rejected = false;
     const std::optional<TaskSet::Pick> pick = set.offer(offer.executor, level, turn.now, rejected);
     pass.rejects |= rejected;
@@ -224,7 +242,15 @@ void TaskScheduler::reset_delay(const Pass& pass, bool all_free, Turn& turn) {
 
 void TaskScheduler::resource_offers(std::vector<Offer> offers, bool all_free, bool ahead,
                                     Turn& turn) {
-  if (pools_.fair()) return fair_offers(std::move(offers), all_free, ahead, turn);
+  if (health_) drop_excluded(offers, turn);
+  if (pools_.fair())
+    fair_offers(std::move(offers), all_free, ahead, turn);
+  else
+    fifo_offers(std::move(offers), all_free, ahead, turn);
+  if (options_.exclusion.on() && !ahead) look_for_unschedulable(turn);
+}
+
+void TaskScheduler::fifo_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn) {
   quota_ = std::numeric_limits<int32_t>::max();
   collect_schedulable();
   for (TaskSet* set : schedulable_) {
@@ -263,8 +289,7 @@ std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
   for (const int32_t slot : from) {
     const Executor& e = executors_.at(slot);
     const int32_t room = options_.launch_ahead - e.ahead;
-    if (e.state == Executor::State::Active && e.slots > 0 && room > 0)
-      offers.push_back({slot, room});
+    if (offerable(e) && e.slots > 0 && room > 0) offers.push_back({slot, room});
   }
   return rotated(std::move(offers), rotation_++);
 }
@@ -272,8 +297,9 @@ std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
 void TaskScheduler::settle(Turn& turn) {
   // What asks for all to be offered may have changed any set.
   pools_stale_ |= offer_all_;
-  if ((offer_all_ || !freed_.empty()) && anything_pending()) {
-    if (std::vector<Offer> offers = real_offers(); !offers.empty())
+  if (health_) readmit_excluded(turn);
+  if ((offer_all_ || !freed_.empty()) && anything_to_offer()) {
+    if (std::vector<Offer> offers = real_offers(); !offers.empty() || options_.exclusion.on())
       resource_offers(std::move(offers), offer_all_, false, turn);
     if (options_.launch_ahead > 0 && idle_.empty()) {
       if (contested())
@@ -284,12 +310,10 @@ void TaskScheduler::settle(Turn& turn) {
   }
   offer_all_ = false;
   freed_.clear();
-  if (!idle_.empty()) {
-    if (!anything_pending())
-      revoke_for_idle(turn);
-    else
-      set_revive_timer(turn);
-  }
+  if (!idle_.empty() && !anything_pending()) revoke_for_idle(turn);
+  // Excluded executors come back only when somebody looks.
+  const bool some_excluded = health_ && health_->any_excluded();
+  if ((!idle_.empty() || some_excluded) && anything_to_offer()) set_revive_timer(turn);
   retired_.clear();
 }
 
@@ -337,7 +361,7 @@ void TaskScheduler::take_back(TaskId id, Attempt& a, Turn& turn) {
   const Attempt gone = a;
   attempts_.erase(id);
   --e.running;
-  gone.set->take_back(gone.index, gone.number);
+  gone.set->take_back(gone.index, gone.number, gone.speculative ? e.host : -1);
   finish_if_done(*gone.set, turn);
 }
 

@@ -72,6 +72,8 @@ class TaskScheduler {
   void status(int32_t executor, StatusUpdates updates, Turn& turn);
   void revoked(int32_t executor, const TasksRevoked& answer, Turn& turn);
   void result_fetched(ResultFetched result, Turn& turn);
+  /// What running tasks have read so far.
+  void progress(int32_t executor, const std::vector<TaskProgress>& tasks);
 
   /// Offer everything at the end of this turn.
   void revive() { offer_all_ = true; }
@@ -81,6 +83,12 @@ class TaskScheduler {
   }
   /// The starvation timer ran.
   void starvation(Turn& turn);
+  /// Time to look for slow tasks.
+  void speculation_timer(Turn& turn);
+  /// A task set that could run nowhere had its time to get another executor.
+  void unschedulable_timer(int64_t program, Turn& turn);
+  /// Executors to be ended because of failures, since the last call.
+  std::vector<ExecutorRemoval> take_removals();
   /// Why the cluster manager gives nothing; said beside the starvation warning.
   void set_backend_status(std::string reason) { backend_status_ = std::move(reason); }
   /// Places what can be placed; ends each turn.
@@ -94,6 +102,11 @@ class TaskScheduler {
   /// One round of offers. `all_free`: they are all that is free. `ahead`: beyond the executors'
   /// slots.
   void resource_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
+
+  /// Null: the application level of spark.excludeOnFailure is off.
+  const HealthTracker* health() const { return health_.get(); }
+  /// Task sets that wait for an executor that is not excluded for them.
+  size_t unschedulable() const { return unschedulable_.size(); }
 
   bool idle() const { return queue_.empty() && attempts_.live() == 0 && pools_.empty(); }
   const Pools& pools() const { return pools_; }
@@ -115,9 +128,12 @@ class TaskScheduler {
   void finish_if_done(TaskSet& set, Turn& turn);
   void collect_schedulable();
   bool anything_pending() const;
+  bool anything_to_offer() const;
+  bool offerable(const Executor& executor) const;
   bool offer_level(Pass& pass, Locality level, std::vector<Offer>& offers, bool ahead, Turn& turn);
   void offer_set(Pass& pass, std::vector<Offer>& offers, bool ahead, Turn& turn);
   void reset_delay(const Pass& pass, bool all_free, Turn& turn);
+  void fifo_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
   std::vector<Offer> real_offers();
   std::vector<Offer> ahead_offers();
   void revoke_for_idle(Turn& turn);
@@ -133,6 +149,31 @@ class TaskScheduler {
   Pass& pass_of(TaskSet& set);
   void fair_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
   void take_all_back(Turn& turn);
+  // exclusion.cpp: executors that get no offers, task sets that can run nowhere
+  struct Unschedulable {
+    StageId stage;
+    int32_t stage_attempt = 0;
+    int32_t index = 0;
+    Time until{};
+    bool announced = false;  // dynamic allocation was told
+  };
+  void update_excluded(Executor& executor);
+  void refresh_excluded(Turn& turn);
+  void recall_excluded(const TaskSet& set, Turn& turn);
+  void readmit_excluded(Turn& turn);
+  void drop_excluded(std::vector<Offer>& offers, Turn& turn);
+  void fetch_failed_from(const BlockManagerId& address, Turn& turn);
+  void judge_executors(const TaskSet& set, Turn& turn);
+  void look_for_unschedulable(Turn& turn);
+  void forget_unschedulable(Turn& turn);
+  void cannot_run(TaskSet& set, int32_t index, Turn& turn);
+  void abort_excluded(TaskSet& set, int32_t index, Turn& turn);
+
+  // speculation.cpp: second copies of slow tasks
+  void start_speculation_timer(Turn& turn);
+  void check_speculation(Turn& turn);
+  void speculate(TaskId id, const Attempt& attempt, const Speculation::Rule& rule, Turn& turn);
+  static void note_end(TaskId id, const Attempt& attempt, int32_t failed_on);
 
   // launching.cpp: one attempt on its way out
   bool launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, bool ahead, Turn& turn);
@@ -150,6 +191,7 @@ class TaskScheduler {
   void finished(TaskId id, TaskUpdate& update, Turn& turn);
   void fetch_result(TaskId id, Attempt& attempt, TaskUpdate& update, Turn& turn);
   void succeeded(TaskId id, TaskUpdate& update, Turn& turn);
+  void came_second(TaskId id, const std::string& result_block, Turn& turn);
   void failed(TaskId id, TaskEndReason reason, TaskUpdate* update, Turn& turn);
   Attempt take(TaskId id, Turn& turn);
   void kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn);
@@ -181,7 +223,12 @@ class TaskScheduler {
   size_t rotation_ = 0, revoke_cursor_ = 0;
   bool revive_timer_set_ = false;
   bool submitted_any_ = false, launched_any_ = false;
+  bool speculation_timer_set_ = false;
   std::string backend_status_;
+
+  std::unique_ptr<HealthTracker> health_;
+  std::map<int64_t, Unschedulable> unschedulable_;  // by program
+  std::vector<ExecutorRemoval> removals_;
 };
 
 }  // namespace tinderbox::core

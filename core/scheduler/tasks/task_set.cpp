@@ -5,17 +5,6 @@
 
 namespace tinderbox::core {
 
-TaskLocation parse_task_location(std::string_view text) {
-  constexpr std::string_view kExecutor = "executor_", kHdfs = "hdfs_cache_";
-  if (text.starts_with(kExecutor)) {
-    const std::string_view rest = text.substr(kExecutor.size());
-    if (const size_t cut = rest.find('_'); cut != rest.npos)
-      return {std::string(rest.substr(0, cut)), {std::string(rest.substr(cut + 1))}, false};
-  }
-  if (text.starts_with(kHdfs)) return {std::string(text.substr(kHdfs.size())), {}, true};
-  return {std::string(text), {}, false};
-}
-
 TaskSet::TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& options,
                  int64_t program, Time now)
     : spec_(std::move(spec)),
@@ -24,12 +13,12 @@ TaskSet::TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& op
       options_(options),
       tasks_(spec_.ids.size()),
       pending_(static_cast<int32_t>(spec_.ids.size())),
+      pending_tasks_(spec_.preferred, executors, size()),
       last_reset_(now) {
   if (spec_.map_tasks) winners_.resize(tasks_.size());
-  located_ = std::any_of(spec_.preferred.begin(), spec_.preferred.end(),
-                         [](const std::vector<std::string>& p) { return !p.empty(); });
-  if (located_)
-    for (int32_t i = size(); i-- > 0;) push(i);
+  if (options.speculation.enabled)
+    speculation_ =
+        std::make_unique<Speculation>(options.speculation, spec_.preferred, executors, size());
   set_levels();
 }
 
@@ -42,59 +31,30 @@ int32_t TaskSet::index_of(int32_t output) const {
   return it == spec_.ids.end() || *it != output ? -1 : static_cast<int32_t>(it - spec_.ids.begin());
 }
 
-// ---- pending lists -----------------------------------------------------------------------------
+// ---- pending tasks -----------------------------------------------------------------------------
 
-void TaskSet::push(int32_t index) {
-  const std::vector<std::string>& preferred = spec_.preferred[static_cast<size_t>(index)];
-  if (preferred.empty()) no_prefs_.push_back(index);
-  for (const std::string& text : preferred) {
-    const TaskLocation at = parse_task_location(text);
-    const int32_t host = executors_.host(at.host);
-    if (!at.executor.value.empty()) for_executor_[executors_.slot(at.executor)].push_back(index);
-    if (at.hdfs_cached)
-      for (const int32_t e : executors_.active())
-        if (executors_.at(e).host == host) for_executor_[e].push_back(index);
-    for_host_[host].push_back(index);
-  }
-}
-
-std::optional<int32_t> TaskSet::pop(Stack& stack) {
-  while (!stack.empty()) {
-    const int32_t index = stack.back();
-    stack.pop_back();
-    if (wanted(index)) return index;
-  }
-  return std::nullopt;
-}
-
-std::optional<int32_t> TaskSet::pop(Range& range) {
-  if (const std::optional<int32_t> again = pop(range.again)) return again;
-  while (range.next < size()) {
-    const int32_t index = range.next++;
-    if (wanted(index)) return index;
-  }
-  return std::nullopt;
-}
-
-std::optional<int32_t> TaskSet::pop(std::map<int32_t, Stack>& lists, int32_t key) {
-  const auto it = lists.find(key);
-  return it == lists.end() ? std::nullopt : pop(it->second);
+bool TaskSet::excluded(int32_t executor, int32_t index) const {
+  return exclusion_ && exclusion_->excludes_task(executor, index);
 }
 
 std::optional<TaskSet::Pick> TaskSet::dequeue(int32_t executor, Locality max) {
-  if (located_) {
-    if (const auto i = pop(for_executor_, executor)) return Pick{*i, Locality::Process};
-    if (max >= Locality::Node)
-      if (const auto i = pop(for_host_, executors_.at(executor).host))
-        return Pick{*i, Locality::Node};
-    if (max >= Locality::NoPref)
-      if (const auto i = pop(no_prefs_)) return Pick{*i, Locality::Process};
-    if (max >= Locality::Any)
-      if (const auto i = pop(all_)) return Pick{*i, Locality::Any};
-  } else if (max >= Locality::NoPref) {
-    if (const auto i = pop(all_)) return Pick{*i, Locality::Process};
-  }
-  return std::nullopt;
+  const auto free = [&](int32_t i) { return wanted(i); };
+  const auto pick = exclusion_
+                        ? pending_tasks_.pop(executor, max, free,
+                                             [&](int32_t i) { return !excluded(executor, i); })
+                        : pending_tasks_.pop(executor, max, free, [](int32_t) { return true; });
+  if (!pick) return std::nullopt;
+  return Pick{pick->index, pick->locality};
+}
+
+/// Only of a task that runs once, and never on a host where it was tried.
+std::optional<TaskSet::Pick> TaskSet::dequeue_copy(int32_t executor, Locality max) {
+  const int32_t host = executors_.at(executor).host;
+  const auto pick = speculation_->pop(executor, max, [&](int32_t i) {
+    return task(i).copies == 1 && !speculation_->has_run_on(i, host) && !excluded(executor, i);
+  });
+  if (!pick) return std::nullopt;
+  return Pick{pick->index, pick->locality, true};
 }
 
 void TaskSet::requeue(int32_t index) {
@@ -102,47 +62,23 @@ void TaskSet::requeue(int32_t index) {
   Task& t = task(index);
   if (!t.queued) ++pending_;
   t.queued = true;
-  if (located_) push(index);
-  all_.again.push_back(index);
+  pending_tasks_.push(index);
 }
 
 // ---- delay scheduling --------------------------------------------------------------------------
 
-bool TaskSet::more_in(Stack& stack) {
-  while (!stack.empty() && !wanted(stack.back())) stack.pop_back();
-  return !stack.empty();
-}
-
-bool TaskSet::more_in(std::map<int32_t, Stack>& lists) {
-  for (auto it = lists.begin(); it != lists.end();) {
-    if (more_in(it->second)) return true;
-    it = lists.erase(it);
-  }
-  return false;
-}
-
 bool TaskSet::more_at(Locality level) {
-  switch (level) {
-    case Locality::Process:
-      return more_in(for_executor_);
-    case Locality::Node:
-      return more_in(for_host_);
-    case Locality::NoPref:
-      return located_ ? more_in(no_prefs_) : pending_ > 0;
-    default:
-      return false;
-  }
+  if (!pending_tasks_.located()) return level == Locality::NoPref && pending_ > 0;
+  return pending_tasks_.any_at(level, [&](int32_t i) { return wanted(i); });
 }
 
 void TaskSet::set_levels() {
   Levels levels;
   const auto add = [&](Locality l) { levels.level[levels.count++] = l; };
-  const auto any = [](const std::map<int32_t, Stack>& lists, auto alive) {
-    return std::any_of(lists.begin(), lists.end(), [&](const auto& kv) { return alive(kv.first); });
-  };
-  if (any(for_executor_, [&](int32_t e) { return executors_.alive(e); })) add(Locality::Process);
-  if (any(for_host_, [&](int32_t h) { return executors_.host_alive(h); })) add(Locality::Node);
-  if (located_ ? !no_prefs_.empty() : pending_ > 0) add(Locality::NoPref);
+  if (pending_tasks_.executor_alive()) add(Locality::Process);
+  if (pending_tasks_.host_alive()) add(Locality::Node);
+  if (pending_tasks_.located() ? pending_tasks_.without_preference() : pending_ > 0)
+    add(Locality::NoPref);
   add(Locality::Any);
   levels_ = levels;
 }
@@ -154,7 +90,7 @@ size_t TaskSet::level_index(Locality locality) const {
 }
 
 void TaskSet::recompute_locality() {
-  if (!located_) return;  // [NoPref, Any] wherever executors are
+  if (!pending_tasks_.located()) return;  // [NoPref, Any] wherever executors are
   const Levels before = levels_;
   const size_t index = level_;
   const Locality level = before.level[index];
@@ -205,9 +141,11 @@ void TaskSet::reset_delay(Time now, Locality best) {
 std::optional<TaskSet::Pick> TaskSet::offer(int32_t executor, Locality max, Time now,
                                             bool& rejected) {
   rejected = false;
-  if (zombie_ || pending_ == 0) return std::nullopt;
+  if (!wants_offers()) return std::nullopt;
+  if (exclusion_ && exclusion_->excludes(executor)) return std::nullopt;
   const Locality limit = max == Locality::NoPref ? max : std::min(allowed(now), max);
   std::optional<Pick> pick = dequeue(executor, limit);
+  if (!pick && copies_wait()) pick = dequeue_copy(executor, limit);
   rejected = !pick && max == Locality::Any;
   if (pick && options_.locality_legacy_reset && max != Locality::NoPref)
     reset_delay(now, pick->locality);
@@ -234,9 +172,10 @@ void TaskSet::stop(int32_t index) {
   --running_;
 }
 
-void TaskSet::take_back(int32_t index, int32_t number) {
+void TaskSet::take_back(int32_t index, int32_t number, int32_t copy_on) {
   stop(index);
   if (task(index).attempts == number + 1) --task(index).attempts;
+  if (copy_on >= 0 && !successful(index)) speculation_->taken_back(index, copy_on);
   requeue(index);
 }
 
@@ -246,6 +185,7 @@ bool TaskSet::succeed(int32_t index, Winner winner) {
   if (t.successful) return false;
   t.successful = true;
   ++successes_;
+  if (speculation_) speculation_->done(index);
   if (!winners_.empty()) winners_[static_cast<size_t>(index)] = winner;
   if (all_successful()) zombie_ = true;
   return true;
@@ -257,6 +197,7 @@ void TaskSet::complete(int32_t index) {
   unqueue(t);
   t.successful = true;
   ++successes_;
+  if (speculation_) speculation_->done(index);
   if (all_successful()) zombie_ = true;
 }
 
@@ -273,6 +214,32 @@ std::vector<std::pair<int32_t, TaskSet::Winner>> TaskSet::undo(int32_t executor)
   }
   return lost;
 }
+
+// ---- exclusion ---------------------------------------------------------------------------------
+
+void TaskSet::exclude_after_failure(int32_t executor, int32_t index, std::string reason,
+                                    Turn& turn) {
+  if (!exclusion_)
+    exclusion_ = std::make_unique<TaskSetExclusion>(options_.exclusion, executors_, spec_.stage,
+                                                    spec_.attempt);
+  exclusion_->task_failed(executor, index, std::move(reason), turn);
+}
+
+std::optional<int32_t> TaskSet::excluded_everywhere() {
+  const std::vector<int32_t>& active = executors_.active();
+  if (pending() == 0 || active.empty()) return std::nullopt;
+  const auto closed = [&](int32_t e, int32_t i) {
+    return executors_.at(e).excluded ||
+           (exclusion_ && (exclusion_->excludes(e) || exclusion_->excludes_task(e, i)));
+  };
+  const std::optional<int32_t> index = pending_tasks_.front([&](int32_t i) { return wanted(i); });
+  if (index &&
+      std::all_of(active.begin(), active.end(), [&](int32_t e) { return closed(e, *index); }))
+    return index;
+  return std::nullopt;
+}
+
+// ---- programs ----------------------------------------------------------------------------------
 
 bool TaskSet::sent_to(int32_t executor) const {
   const size_t word = static_cast<size_t>(executor) / 64;

@@ -1,9 +1,7 @@
-// One stage attempt's tasks: which are pending, where they would rather run, how often they failed.
+// One stage attempt's tasks: which are pending, where they may run, how often they failed.
 //
-// Pending tasks are lists of indices, and removal is lazy: a popped index that is running or done
-// is skipped. A set whose tasks have no preferences keeps no lists at all but a range of fresh
-// indices and a stack of those to retry. Per task: 8 bytes, 4–8 for its ids, 12 more in a map
-// stage. Source: Spark 4.3 TaskSetManager.
+// Per task: 8 bytes, 4–8 for its ids, 12 more in a map stage. What speculation and exclusion need
+// is there only when they are on. Source: Spark 4.3 TaskSetManager.
 #pragma once
 
 #include <array>
@@ -16,22 +14,13 @@
 #include <vector>
 
 #include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/tasks/health.hpp"
+#include "core/scheduler/tasks/pending_tasks.hpp"
+#include "core/scheduler/tasks/speculation.hpp"
 
 namespace tinderbox::core {
 
-/// From most to least local; the numbers are those of TaskInfo::locality.
-enum class Locality : uint8_t { Process, Node, NoPref, Rack, Any };
 inline constexpr size_t kLocalities = 5;
-
-/// A location preference as text: `host`, `hdfs_cache_<host>` or `executor_<host>_<id>`.
-/// Source: Spark TaskLocation.
-struct TaskLocation {
-  std::string host;
-  ExecutorId executor;  // empty: any of the host
-  bool hdfs_cached = false;
-  bool operator==(const TaskLocation&) const = default;
-};
-TaskLocation parse_task_location(std::string_view text);
 
 using PropertiesPtr = std::shared_ptr<const std::map<std::string, std::string>>;
 
@@ -60,6 +49,7 @@ class TaskSet {
   struct Pick {
     int32_t index = 0;
     Locality locality = Locality::Any;
+    bool copy = false;  // of a task that runs and is slow
     bool operator==(const Pick&) const = default;
   };
   /// Which attempt made a map task's output. Executor −1: none, or one of another stage attempt.
@@ -70,6 +60,8 @@ class TaskSet {
 
   TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& options, int64_t program,
           Time now);
+  TaskSet(const TaskSet&) = delete;
+  TaskSet& operator=(const TaskSet&) = delete;
 
   const TaskSetSpec& spec() const { return spec_; }
   int64_t program() const { return program_; }
@@ -85,6 +77,8 @@ class TaskSet {
   int32_t index_of(int32_t output) const;
 
   int32_t pending() const { return zombie_ ? 0 : pending_; }
+  /// Some task is pending, or waits for its copy. Tasks that were sent ahead come before copies.
+  bool wants_offers() const { return pending() > 0 || copies_wait(); }
   int32_t running() const { return running_; }
   int32_t successes() const { return successes_; }
   bool all_successful() const { return successes_ == size(); }
@@ -97,7 +91,7 @@ class TaskSet {
 
   // ---- choosing ----
   /// A task for a free slot; `rejected`: something is pending but waits for a better place.
-  /// The task stays pending until start().
+  /// The task stays pending until start(). Copies of slow tasks come after all others.
   std::optional<Pick> offer(int32_t executor, Locality max, Time now, bool& rejected);
   struct Levels {
     std::array<Locality, kLocalities> level{};
@@ -116,8 +110,9 @@ class TaskSet {
   int32_t start(int32_t index);
   /// The attempt ended.
   void stop(int32_t index);
-  /// The attempt was taken back before it ran: as if it had never been.
-  void take_back(int32_t index, int32_t number);
+  /// The attempt was taken back before it ran: as if it had never been. `copy_on`: the host of a
+  /// copy, or −1.
+  void take_back(int32_t index, int32_t number, int32_t copy_on = -1);
   /// False: it was successful before.
   bool succeed(int32_t index, Winner winner);
   /// Successful by another attempt of the stage, or not worth running any more.
@@ -137,12 +132,25 @@ class TaskSet {
   /// Tasks whose output is lost with an executor, now pending again.
   std::vector<std::pair<int32_t, Winner>> undo(int32_t executor);
 
+  // ---- speculation; null: off ----
+  Speculation* speculation() { return speculation_.get(); }
+  const Speculation* speculation() const { return speculation_.get(); }
+
+  // ---- exclusion on failure ----
+  /// Null: off, or nothing failed yet.
+  const TaskSetExclusion* exclusion() const { return exclusion_.get(); }
+  /// To be called when spark.excludeOnFailure is on, before the task is requeued.
+  void exclude_after_failure(int32_t executor, int32_t index, std::string reason, Turn& turn);
+  /// The pending task that goes first, if every executor is excluded for it.
+  std::optional<int32_t> excluded_everywhere();
+
   // ---- bookkeeping that belongs to TaskScheduler ----
   int64_t total_result_size = 0;
   int32_t calculated_results = 0;
   bool warned_of_size = false;
   bool retired = false;
-  int32_t ahead = 0;  // of running(): beyond the executors' slots
+  int32_t ahead = 0;           // of running(): beyond the executors' slots
+  uint64_t launched_turn = 0;  // the last turn that launched something
   /// Its pool, and what the pools have counted of it.
   struct Place {
     int32_t pool = 0;
@@ -171,29 +179,21 @@ class TaskSet {
     bool queued : 1 = true;  // counted in pending_
     bool lost_unreported : 1 = false;
   };
-  using Stack = std::vector<int32_t>;
-  /// Indices from `next` on were never popped; `again` goes first.
-  struct Range {
-    int32_t next = 0;
-    Stack again;
-  };
-
   Task& task(int32_t i) { return tasks_[static_cast<size_t>(i)]; }
   const Task& task(int32_t i) const { return tasks_[static_cast<size_t>(i)]; }
   bool wanted(int32_t i) const { return !task(i).successful && task(i).copies == 0; }
-  void push(int32_t index);
+  bool copies_wait() const {
+    return speculation_ && !zombie_ && ahead == 0 && speculation_->any_waiting();
+  }
   void unqueue(Task& task);
   void set_levels();
   size_t level_index(Locality locality) const;
   Locality allowed(Time now);
   Duration wait(Locality level) const;
   bool more_at(Locality level);
-  bool more_in(std::map<int32_t, Stack>& lists);
-  bool more_in(Stack& stack);
-  std::optional<int32_t> pop(Stack& stack);
-  std::optional<int32_t> pop(Range& range);
-  std::optional<int32_t> pop(std::map<int32_t, Stack>& lists, int32_t key);
+  bool excluded(int32_t executor, int32_t index) const;
   std::optional<Pick> dequeue(int32_t executor, Locality max);
+  std::optional<Pick> dequeue_copy(int32_t executor, Locality max);
 
   const TaskSetSpec spec_;
   const int64_t program_;
@@ -205,10 +205,9 @@ class TaskSet {
   int32_t pending_ = 0, running_ = 0, successes_ = 0;
   bool zombie_ = false;
 
-  std::map<int32_t, Stack> for_executor_, for_host_;
-  Stack no_prefs_;
-  Range all_;
-  bool located_ = false;  // some task has a preference
+  PendingTasks pending_tasks_;
+  std::unique_ptr<Speculation> speculation_;
+  std::unique_ptr<TaskSetExclusion> exclusion_;
 
   Levels levels_;
   size_t level_ = 0;

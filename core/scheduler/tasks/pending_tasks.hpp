@@ -1,0 +1,175 @@
+// Tasks that wait for a slot, by where they would rather run.
+//
+// Lists of indices; the last one pushed goes first, so that a task that failed is tried again
+// before others. Removal is lazy: an index that is not wanted any more goes when it is met. Tasks
+// without preferences need no lists at all but a range of fresh indices and a stack of those to
+// retry. Source: Spark PendingTasksByLocality.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/scheduler/tasks/executors.hpp"
+
+namespace tinderbox::core {
+
+/// From most to least local; the numbers are those of TaskInfo::locality.
+enum class Locality : uint8_t { Process, Node, NoPref, Rack, Any };
+
+/// A location preference as text: `host`, `hdfs_cache_<host>` or `executor_<host>_<id>`.
+/// Source: Spark TaskLocation.
+struct TaskLocation {
+  std::string host;
+  ExecutorId executor;  // empty: any of the host
+  bool hdfs_cached = false;
+  bool operator==(const TaskLocation&) const = default;
+};
+TaskLocation parse_task_location(std::string_view text);
+
+class PendingTasks {
+ public:
+  /// Location strings of task i; empty: no task has any.
+  using Preferences = std::vector<std::vector<std::string>>;
+  struct Pick {
+    int32_t index = 0;
+    Locality locality = Locality::Any;
+  };
+
+  /// Tasks 0 … `fresh`−1 wait from the start. `preferred` must outlive this.
+  PendingTasks(const Preferences& preferred, Executors& executors, int32_t fresh);
+
+  /// Some task would rather run somewhere.
+  bool located() const { return located_; }
+  /// Before all others.
+  void push(int32_t index);
+  /// A task for that executor at most as far away as `max`. wanted(index) false: drop it;
+  /// fits(index) false: leave it to another executor.
+  template <class Wanted, class Fits>
+  std::optional<Pick> pop(int32_t executor, Locality max, Wanted&& wanted, Fits&& fits);
+  /// Some wanted task has a preference of that level (NoPref: has none).
+  template <class Wanted>
+  bool any_at(Locality level, Wanted&& wanted);
+  /// The one that goes first among all that are wanted, wherever it would rather run; it stays.
+  template <class Wanted>
+  std::optional<int32_t> front(Wanted&& wanted);
+
+  bool executor_alive() const;  // some list is of an executor that is
+  bool host_alive() const;
+  bool without_preference() const { return !no_prefs_.empty(); }
+
+ private:
+  using Stack = std::vector<int32_t>;
+  using Lists = std::map<int32_t, Stack>;
+
+  void list(int32_t index);
+  template <class Wanted, class Fits>
+  static std::optional<int32_t> pop_from(Stack& stack, Wanted&& wanted, Fits&& fits);
+  template <class Wanted, class Fits>
+  static std::optional<int32_t> pop_from(Lists& lists, int32_t key, Wanted&& wanted, Fits&& fits);
+  template <class Wanted, class Fits>
+  std::optional<int32_t> pop_any(Wanted&& wanted, Fits&& fits);
+  template <class Wanted>
+  static bool any_in(Stack& stack, Wanted&& wanted);
+  template <class Wanted>
+  static bool any_in(Lists& lists, Wanted&& wanted);
+
+  const Preferences& preferred_;
+  Executors& executors_;
+  const int32_t fresh_;
+  int32_t next_ = 0;  // fresh indices from here on were never popped
+  Stack again_;       // these go before them
+  Lists for_executor_, for_host_;
+  Stack no_prefs_;
+  bool located_ = false;
+};
+
+template <class Wanted, class Fits>
+std::optional<int32_t> PendingTasks::pop_from(Stack& stack, Wanted&& wanted, Fits&& fits) {
+  for (size_t i = stack.size(); i-- > 0;) {
+    const int32_t index = stack[i];
+    const bool keep = wanted(index);
+    const bool take = keep && fits(index);
+    if (take || !keep) stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
+    if (take) return index;
+  }
+  return std::nullopt;
+}
+
+template <class Wanted, class Fits>
+std::optional<int32_t> PendingTasks::pop_from(Lists& lists, int32_t key, Wanted&& wanted,
+                                              Fits&& fits) {
+  const auto it = lists.find(key);
+  return it == lists.end() ? std::nullopt : pop_from(it->second, wanted, fits);
+}
+
+template <class Wanted, class Fits>
+std::optional<int32_t> PendingTasks::pop_any(Wanted&& wanted, Fits&& fits) {
+  if (const std::optional<int32_t> again = pop_from(again_, wanted, fits)) return again;
+  // One that does not fit was tried before, so it was pushed too.
+  while (next_ < fresh_) {
+    const int32_t index = next_++;
+    if (wanted(index) && fits(index)) return index;
+  }
+  return std::nullopt;
+}
+
+template <class Wanted, class Fits>
+std::optional<PendingTasks::Pick> PendingTasks::pop(int32_t executor, Locality max, Wanted&& wanted,
+                                                    Fits&& fits) {
+  if (!located_) {
+    if (max < Locality::NoPref) return std::nullopt;
+    if (const auto i = pop_any(wanted, fits)) return Pick{*i, Locality::Process};
+    return std::nullopt;
+  }
+  if (const auto i = pop_from(for_executor_, executor, wanted, fits))
+    return Pick{*i, Locality::Process};
+  if (max >= Locality::Node)
+    if (const auto i = pop_from(for_host_, executors_.at(executor).host, wanted, fits))
+      return Pick{*i, Locality::Node};
+  if (max >= Locality::NoPref)
+    if (const auto i = pop_from(no_prefs_, wanted, fits)) return Pick{*i, Locality::Process};
+  if (max >= Locality::Any)
+    if (const auto i = pop_any(wanted, fits)) return Pick{*i, Locality::Any};
+  return std::nullopt;
+}
+
+template <class Wanted>
+bool PendingTasks::any_in(Stack& stack, Wanted&& wanted) {
+  while (!stack.empty() && !wanted(stack.back())) stack.pop_back();
+  return !stack.empty();
+}
+
+template <class Wanted>
+bool PendingTasks::any_in(Lists& lists, Wanted&& wanted) {
+  for (auto it = lists.begin(); it != lists.end();) {
+    if (any_in(it->second, wanted)) return true;
+    it = lists.erase(it);
+  }
+  return false;
+}
+
+template <class Wanted>
+bool PendingTasks::any_at(Locality level, Wanted&& wanted) {
+  switch (level) {
+    case Locality::Process:
+      return any_in(for_executor_, wanted);
+    case Locality::Node:
+      return any_in(for_host_, wanted);
+    case Locality::NoPref:
+      return any_in(no_prefs_, wanted);
+    default:
+      return false;
+  }
+}
+
+template <class Wanted>
+std::optional<int32_t> PendingTasks::front(Wanted&& wanted) {
+  if (any_in(again_, wanted)) return again_.back();
+  while (next_ < fresh_ && !wanted(next_)) ++next_;
+  return next_ < fresh_ ? std::optional(next_) : std::nullopt;
+}
+
+}  // namespace tinderbox::core
