@@ -92,6 +92,18 @@ core::WorkerServiceOptions service_options(const Options& o) {
   return s;
 }
 
+/// Null unless decommissioning is enabled.
+std::unique_ptr<net::SignalWatch> watch_for_decommission(net::PollLoop& loop,
+                                                         const conf::Conf& conf,
+                                                         core::WorkerService& service) {
+  if (!conf.get(conf::kDecommissionEnabled)) return nullptr;
+  auto watch = net::SignalWatch::make(loop, conf.get(conf::kWorkerDecommissionSignal),
+                                      [&service] { service.decommission(); });
+  if (watch) return std::move(*watch);
+  throw conf::Error(std::string(conf::kWorkerDecommissionSignal.spec.name) + ": " +
+                    watch.error().message);
+}
+
 }  // namespace
 
 int worker(Args args) {
@@ -103,7 +115,9 @@ int worker(Args args) {
   int code = core::kExitOk;
   int signal = 0;
   auto loop = net::make_poll_loop();
-  core::WorkerService service(*loop, service_options(o), [&](int c, const std::string& why) {
+  core::WorkerServiceOptions options = service_options(o);
+  const conf::Conf conf = options.conf;
+  core::WorkerService service(*loop, std::move(options), [&](int c, const std::string& why) {
     net::log(c == 0 ? net::Level::Info : net::Level::Error, "Worker", why);
     code = signal ? core::kExitSignalBase + signal : c;
     loop->stop();
@@ -113,6 +127,7 @@ int worker(Args args) {
     net::log(net::Level::Info, "Worker", "received signal " + std::to_string(n) + ", draining");
     service.stop();
   });
+  auto decommission = watch_for_decommission(*loop, conf, service);
   service.start();
   loop->run();
   return code;

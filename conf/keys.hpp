@@ -47,9 +47,61 @@ inline constexpr Key<Duration> kAppRegistrationTimeout{
 inline constexpr Key<int> kAppRegistrationAttempts{
     "tinderbox.registration.attempts", "3",
     "tries to register with a master before the driver ends"};
+
+// Dynamic allocation and decommissioning.
 inline constexpr Key<bool> kDynamicAllocationEnabled{
     "spark.dynamicAllocation.enabled", "false",
-    "scale executors with load; here it only allows --num-executors 0"};
+    "let the number of executors follow the load; not in local mode"};
+inline constexpr Key<int> kAllocationMinExecutors{"spark.dynamicAllocation.minExecutors", "0",
+                                                  "executors that stay whatever happens"};
+inline constexpr Key<int> kAllocationMaxExecutors{"spark.dynamicAllocation.maxExecutors",
+                                                  "2147483647", "most executors"};
+inline constexpr Key<int> kAllocationInitialExecutors{
+    "spark.dynamicAllocation.initialExecutors", kAllocationMinExecutors,
+    "executors at the start; spark.executor.instances counts too if it is more"};
+inline constexpr Key<Duration> kAllocationBacklogTimeout{
+    "spark.dynamicAllocation.schedulerBacklogTimeout", "1s", Unit::kSecond,
+    "how long tasks wait before the first further executor is asked for"};
+inline constexpr Key<Duration> kAllocationSustainedTimeout{
+    "spark.dynamicAllocation.sustainedSchedulerBacklogTimeout", kAllocationBacklogTimeout,
+    "how long they wait before twice as many are asked for"};
+inline constexpr Key<Duration> kAllocationIdleTimeout{"spark.dynamicAllocation.executorIdleTimeout",
+                                                      "60s", Unit::kSecond,
+                                                      "how long an executor may be without a task"};
+inline constexpr Key<Duration> kAllocationCachedIdleTimeout{
+    "spark.dynamicAllocation.cachedExecutorIdleTimeout", "2147483647s", Unit::kSecond,
+    "the same for one with cached blocks"};
+inline constexpr Key<bool> kAllocationShuffleTracking{
+    "spark.dynamicAllocation.shuffleTracking.enabled", "true",
+    "keep executors whose shuffle outputs a job may read"};
+inline constexpr Key<Opt<Duration>> kAllocationShuffleTimeout{
+    "spark.dynamicAllocation.shuffleTracking.timeout", Unit::kMillisecond,
+    "how long an idle executor with outputs that no running job reads stays; unset: until they are "
+    "cleaned"};
+inline constexpr Key<double> kAllocationRatio{
+    "spark.dynamicAllocation.executorAllocationRatio", "1.0",
+    "share of the executors that would run all tasks at once"};
+inline constexpr Key<bool> kDecommissionEnabled{
+    "spark.decommission.enabled", "false",
+    "let executors and workers finish what they run before they end"};
+inline constexpr Key<Opt<Duration>> kDecommissionForceKillTimeout{
+    "spark.executor.decommission.forceKillTimeout", Unit::kSecond,
+    "time after which a decommissioning executor is killed; unset: never"};
+inline constexpr Key<int> kMaxRetainedDecommissioned{
+    "spark.scheduler.maxRetainedRemovedDecommissionExecutors", "0",
+    "decommissioned executors that are remembered when they are gone"};
+inline constexpr Key<bool> kIgnoreDecommissionFetchFailure{
+    "spark.stage.ignoreDecommissionFetchFailure", "true",
+    "fetch failures by decommissioned executors don't count towards "
+    "spark.stage.maxConsecutiveAttempts"};
+inline constexpr Key<bool> kUnregisterOutputOnHost{
+    "spark.files.fetchFailure.unRegisterOutputOnHost", "false",
+    "a fetch failure by a decommissioned host drops all outputs of that host"};
+inline constexpr Key<Text> kDecommissionSignal{
+    "spark.executor.decommission.signal", "PWR",
+    "signal that decommissions an executor: PWR, USR1, USR2, HUP or WINCH"};
+inline constexpr Key<Text> kWorkerDecommissionSignal{"spark.worker.decommission.signal", "PWR",
+                                                     "the same for a worker and its executors"};
 
 // Master.
 inline constexpr Key<Opt<Text>> kMasterHost{

@@ -52,6 +52,8 @@ struct ProcessStarted {
 struct ProcessExited {
   uint64_t ticket = 0;
   int32_t status = 0;
+  bool signalled = false;      // by a signal, not by its own exit
+  bool out_of_memory = false;  // the kernel killed it for memory
   bool operator==(const ProcessExited&) const = default;
 };
 

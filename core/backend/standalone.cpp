@@ -2,6 +2,7 @@
 #include "core/backend/standalone.hpp"
 #include "conf/keys.hpp"
 #include "core/deploy/client/app_client.hpp"
+#include "core/scheduler/allocation/options.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
 
@@ -59,6 +60,9 @@ class StandaloneBackend final : public Backend {
   void apply(const ExecutorGone& e) {
     place_.post(BackendExecutorExited{e.executor, e.exit_code, e.message, e.worker_host});
   }
+  void apply(const ExecutorCondemned& e) {
+    place_.post(BackendExecutorDecommissioned{e.executor, e.message, e.worker_host});
+  }
   void apply(const WorkerGone& e) { place_.post(BackendWorkerRemoved{e.host, e.message}); }
   void apply(const SchedulingReason& e) { place_.post(BackendStatus{e.reason}); }
 
@@ -75,6 +79,8 @@ class StandaloneBackend final : public Backend {
     d.max_cores = place_.conf.get(conf::kCoresMax);
     d.memory_per_executor_mib = place_.conf.get(conf::kExecutorMemory) >> 20;
     d.cores_per_executor = place_.conf.get(conf::kExecutorCores);
+    // The first request says how many; until then none.
+    if (dynamic_allocation(place_.conf)) d.initial_executor_limit = 0;
     d.user = o.user;
     d.command = executor_command();
     return o;

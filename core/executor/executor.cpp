@@ -1,6 +1,7 @@
 #include "core/executor/executor.hpp"
 
 #include "core/exit_codes.hpp"
+#include "core/exit_reasons.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -56,6 +57,7 @@ void ExecutorMachine::on(const Received<ToExecutor>& e, Effects& out) {
                  [&](const ExecutorRegistered& m) { on_message(m, out); },
                  [&](const HeartbeatAnswer& m) { on_message(m, out); },
                  [&](const StopExecutor& m) { on_message(m, out); },
+                 [&](const DecommissionExecutor& m) { on_message(m, out); },
                  [&](const StageProgram& m) { out.push_back(KeepProgram{m}); },
                  [&](const ForgetProgram& m) { out.push_back(DropProgram{m.program}); },
                  [&](const LaunchTasks& m) { out.push_back(StartTasks{m}); },
@@ -106,7 +108,20 @@ void ExecutorMachine::on_message(const HeartbeatAnswer& m, Effects& out) {
   if (m.reregister) out.push_back(ForServices{m});
 }
 
+void ExecutorMachine::on(const DecommissionSignalled&, Effects& out) {
+  if (state_ == State::Running) to_driver(ExecutorDecommissioning{options_.id}, out);
+}
+
+void ExecutorMachine::on_message(const DecommissionExecutor& m, Effects& out) {
+  decommissioned_ = true;
+  out.push_back(Log{Level::Info, "decommissioned: " + m.reason});
+}
+
 void ExecutorMachine::on_message(const StopExecutor&, Effects& out) {
+  if (decommissioned_) {
+    to_driver(ExecutorExiting{options_.id, kExitOk, kDecommissionFinished}, out);
+    return end(kExitOk, kDecommissionFinished, out);
+  }
   end(kExitOk, "the driver is done", out);
 }
 

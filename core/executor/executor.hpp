@@ -61,6 +61,8 @@ struct StopRequested {
   int code = 0;
   std::string reason;
 };
+/// The signal of spark.executor.decommission.signal.
+struct DecommissionSignalled {};
 struct ExecutorTimer {
   enum class Kind : uint8_t { RetryConnect, Heartbeat } kind{};
   bool operator==(const ExecutorTimer&) const = default;
@@ -103,7 +105,7 @@ class ExecutorMachine {
  public:
   using Event = std::variant<StartExecutor, Received<ToExecutor>, PeerLost, Connected,
                              ServicesBuilt, TasksMoved, RevokeAnswered, BlocksMoved, ServiceRequest,
-                             StopRequested, ExecutorTimer>;
+                             StopRequested, ExecutorTimer, DecommissionSignalled>;
   using Effect = std::variant<Send<ToDriver>, Connect, After<ExecutorTimer>, Log, Exit,
                               BuildServices, KeepProgram, DropProgram, StartTasks, StopTask,
                               TakeBack, ForServices, MeasureAndBeat>;
@@ -124,11 +126,13 @@ class ExecutorMachine {
   void on(const ServiceRequest& e, Effects& out);
   void on(const StopRequested& e, Effects& out);
   void on(const ExecutorTimer& e, Effects& out);
+  void on(const DecommissionSignalled&, Effects& out);
   void on_message(const ApplicationConfig& m, Effects& out);
   void on_message(const ExecutorRefused& m, Effects& out);
   void on_message(const ExecutorRegistered& m, Effects& out);
   void on_message(const HeartbeatAnswer& m, Effects& out);
   void on_message(const StopExecutor& m, Effects& out);
+  void on_message(const DecommissionExecutor& m, Effects& out);
   void connect_failed(Effects& out);
   void end(int code, std::string reason, Effects& out);
   void to_driver(ToDriver message, Effects& out);
@@ -138,6 +142,7 @@ class ExecutorMachine {
   State state_ = State::Connecting;
   PeerId driver_ = 0;
   int tries_ = 0;
+  bool decommissioned_ = false;  // the driver says so
   Duration heartbeat_interval_{};
   int32_t heartbeat_max_failures_ = 0;
   int32_t unanswered_ = 0;  // heartbeats in a row

@@ -7,6 +7,7 @@
 #include "core/exit_codes.hpp"
 #include "core/shell.hpp"
 #include "net/process/environment.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -101,6 +102,7 @@ class ExecutorService::Impl final : public DriverLink {
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
     start_runner();
+    watch_for_decommission();
     built.ok = true;
     built.block_address = blocks_->id.address;
     built.local_dirs = blocks_->manager->local_dirs();
@@ -135,6 +137,19 @@ class ExecutorService::Impl final : public DriverLink {
     own_blocks_ = std::move(*opened);
     blocks_ = own_blocks_.get();
     return true;
+  }
+
+  /// A process of its own only: in local mode the signal is the application's.
+  void watch_for_decommission() {
+    if (options_.shared_blocks || !conf_.get(conf::kDecommissionEnabled)) return;
+    const std::string name = conf_.get(conf::kDecommissionSignal);
+    auto watch =
+        net::SignalWatch::make(loop_, name, [this] { shell_.feed(DecommissionSignalled{}); });
+    if (watch)
+      decommission_signal_ = std::move(*watch);
+    else
+      net::log(net::Level::Warn, "Executor",
+               std::string(conf::kDecommissionSignal.spec.name) + ": " + watch.error().message);
   }
 
   void start_runner() {
@@ -177,6 +192,7 @@ class ExecutorService::Impl final : public DriverLink {
   ProcessBlocks* blocks_ = nullptr;
   std::unique_ptr<ExecutorServices> services_;
   std::unique_ptr<TaskRunner> runner_;
+  std::unique_ptr<net::SignalWatch> decommission_signal_;
   bool reporting_ = false;
   std::string files_root_;  // where shipped files lie
 };

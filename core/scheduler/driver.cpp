@@ -18,7 +18,9 @@ Driver::Driver(DriverOptions options, ProgramCodec codec)
       codec_(std::move(codec)),
       executors_(options_),
       tasks_(options_, codec_, executors_, dag_),
-      dag_(options_, codec_, tasks_, outputs_, blocks_, commits_) {}
+      dag_(options_, codec_, tasks_, outputs_, blocks_, commits_) {
+  if (options_.allocation) allocation_.emplace(*options_.allocation);
+}
 
 void Driver::on(const DriverEvent& event, Time now, DriverEffects& out) {
   on(DriverEvent(event), now, out);
@@ -29,6 +31,8 @@ void Driver::on(DriverEvent&& event, Time now, DriverEffects& out) {
   std::visit([&](auto& e) { handle(e, turn); }, event);
   tasks_.settle(turn);
   if (options_.exclusion.on()) end_excluded(turn);
+  if (!draining_.empty()) finish_drained(turn);
+  if (allocation_) observe(turn);
 }
 
 bool Driver::idle_state_is_clean() const {
@@ -67,6 +71,7 @@ void Driver::message(PeerId from, int32_t slot, RegisterExecutor& m, Turn& turn)
   event.host = m.host;
   event.cores = m.cores;
   event.time = turn.now;
+  event.profile = m.profile;
   if (!std::exchange(heartbeat_timer_set_, true))
     turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
 }
@@ -98,7 +103,7 @@ void Driver::message(PeerId, int32_t slot, TasksRevoked& m, Turn& turn) {
 void Driver::message(PeerId from, int32_t slot, ExecutorHeartbeat& m, Turn& turn) {
   bool reregister = true;
   if (slot >= 0) tasks_.progress(slot, m.tasks);
-  if (slot >= 0 && executors_.alive(slot)) {
+  if (slot >= 0 && executors_.connected(slot)) {
     reregister = !blocks_.knows(executors_.at(slot).id);
     if (reregister) know_blocks_of(executors_.at(slot), turn);
   }
@@ -175,9 +180,7 @@ void Driver::check_heartbeats(Turn& turn) {
   for (int32_t slot = 0; slot < executors_.count(); ++slot) {
     const Executor& e = executors_.at(slot);
     const Duration silent = turn.now - e.last_seen;
-    const bool connected =
-        e.state == Executor::State::Active || e.state == Executor::State::Registered;
-    if (!connected || silent <= options_.executor_timeout) continue;
+    if (!executors_.connected(slot) || silent <= options_.executor_timeout) continue;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent).count();
     turn.send(e.peer, StopExecutor{});
     turn.out.push_back(KillBackendExecutor{e.id, true});
@@ -187,22 +190,19 @@ void Driver::check_heartbeats(Turn& turn) {
   turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
 }
 
-void Driver::remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
+void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::string& worker_host,
                              Turn& turn) {
   Executor& e = executors_.at(slot);
   if (e.state == Executor::State::Removed) return;
+  const ExecutorLoss loss = attributed(slot, told);
+  const Decommission* decommission = executors_.decommission_of(slot);
+  const std::string host = decommission ? decommission->worker_host : worker_host;
   executors_.deactivate(slot, Executor::State::Removed);
-  if (e.killing) return executor_gone(e, {"Executor killed by driver.", false}, worker_host, turn);
-  executor_gone(e, loss, worker_host, turn);
-}
-
-void Driver::executor_gone(const Executor& e, const ExecutorLoss& loss,
-                           const std::string& worker_host, Turn& turn) {
   turn.log(stopped_ ? Level::Info : Level::Warn,
            "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
                loss.reason.substr(0, loss.reason.find('\n')));
-  tasks_.executor_lost(e.slot, loss, turn);
-  dag_.executor_lost(e.id, worker_host, turn);
+  tasks_.executor_lost(slot, loss, turn);
+  dag_.executor_lost(e.id, host, turn);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
   event.executor = e.id;
   event.reason = loss.reason;
@@ -220,8 +220,13 @@ void Driver::end_excluded(Turn& turn) {
       continue;
     }
     turn.log(Level::Info, removal.reason);
+    if (removal.decommission) {
+      decommission(removal.executor, removal.reason, {}, turn);
+      continue;
+    }
     e.killing = true;
-    tasks_.executor_suspended(e.slot);
+    executors_.deactivate(removal.executor, Executor::State::Draining);
+    tasks_.executor_draining(removal.executor, turn);
     turn.out.push_back(KillBackendExecutor{e.id, true});
   }
 }
@@ -247,6 +252,7 @@ void Driver::handle(DestroyBroadcast& event, Turn& turn) {
 
 void Driver::handle(ForgetShuffle& event, Turn& turn) {
   outputs_.unregister_shuffle(event.shuffle);
+  if (allocation_) allocation_->shuffle_cleaned(event.shuffle);
   to_all(RemoveShuffle{event.shuffle}, turn);
 }
 
@@ -282,6 +288,10 @@ void Driver::handle(DriverTimer& event, Turn& turn) {
       return tasks_.speculation_timer(turn);
     case DriverTimer::Kind::Unschedulable:
       return tasks_.unschedulable_timer(event.id, turn);
+    case DriverTimer::Kind::Allocation:
+      return allocate(turn);
+    case DriverTimer::Kind::ForceKill:
+      return force_kill(static_cast<int32_t>(event.id), turn);
   }
 }
 

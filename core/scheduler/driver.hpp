@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/scheduler/allocation/allocation.hpp"
 #include "core/scheduler/dag/commit_coordinator.hpp"
 #include "core/scheduler/dag/dag_scheduler.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
@@ -39,6 +40,8 @@ class Driver {
   const BlockMaster& blocks() const { return blocks_; }
   const DagScheduler& dag() const { return dag_; }
   const TaskScheduler& tasks() const { return tasks_; }
+  /// Null: the number of executors does not follow the load.
+  const Allocation* allocation() const { return allocation_ ? &*allocation_ : nullptr; }
   /// Of executors that get offers.
   int32_t total_cores() const;
 
@@ -66,6 +69,8 @@ class Driver {
   void handle(ShipFiles& event, Turn& turn);
   void handle(StopDriver& event, Turn& turn);
   void handle(DriverTimer& event, Turn& turn);
+  void handle(StartDriver& event, Turn& turn);
+  void handle(BackendExecutorDecommissioned& event, Turn& turn);
 
   // Messages of executors; `slot` −1: not registered.
   void message(PeerId from, int32_t slot, ExecutorHello& m, Turn& turn);
@@ -79,15 +84,24 @@ class Driver {
   void message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& turn);
   void message(PeerId from, int32_t slot, ExecutorExiting& m, Turn& turn);
   void message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& turn);
+  void message(PeerId from, int32_t slot, ExecutorDecommissioning& m, Turn& turn);
 
   void know_blocks_of(const Executor& executor, Turn& turn);
   void check_heartbeats(Turn& turn);
   void remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
                        Turn& turn);
-  void executor_gone(const Executor& executor, const ExecutorLoss& loss,
-                     const std::string& worker_host, Turn& turn);
   void end_excluded(Turn& turn);
   void to_all(const ToExecutor& message, Turn& turn);
+
+  // driver_scaling.cpp: executors that come and go by will
+  void observe(Turn& turn);
+  void allocate(Turn& turn);
+  void ask_for_executors(Turn& turn);
+  bool kill_idle(int32_t slot, Turn& turn);
+  bool decommission(int32_t slot, std::string message, std::string worker_host, Turn& turn);
+  void finish_drained(Turn& turn);
+  void force_kill(int32_t slot, Turn& turn);
+  ExecutorLoss attributed(int32_t slot, const ExecutorLoss& loss) const;
 
   const DriverOptions options_;
   const ProgramCodec codec_;
@@ -97,6 +111,8 @@ class Driver {
   CommitCoordinator commits_;
   TaskScheduler tasks_;
   DagScheduler dag_;
+  std::optional<Allocation> allocation_;
+  std::vector<int32_t> draining_;  // decommissioned executors that are not told to stop yet
   std::vector<AddFiles> shipped_;  // for executors that become ready later
   uint64_t turns_ = 0;
   bool heartbeat_timer_set_ = false;

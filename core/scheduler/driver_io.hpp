@@ -46,6 +46,12 @@ struct BackendExecutorExited {
   std::string message;
   std::string worker_host;  // set when the worker itself is gone
 };
+/// The cluster manager takes the executor away soon.
+struct BackendExecutorDecommissioned {
+  ExecutorId executor;
+  std::string message;
+  std::string worker_host;  // set when the worker goes with it
+};
 /// The worker is gone: outputs on that host are lost.
 struct BackendWorkerRemoved {
   std::string host;
@@ -83,6 +89,8 @@ struct CheckpointDone {
 struct ShipFiles {
   AddFiles files;
 };
+/// Before all others.
+struct StartDriver {};
 /// Stop: fail what runs, tell executors to stop.
 struct StopDriver {
   std::string reason;
@@ -96,18 +104,21 @@ struct DriverTimer {
     Starvation,
     RemoveDelay,
     Speculation,
-    Unschedulable
+    Unschedulable,
+    Allocation,
+    ForceKill
   } kind{};
   int64_t id = 0;
   std::string name;
   bool operator==(const DriverTimer&) const = default;
 };
 
-using DriverEvent = std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
-                                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
-                                 BackendExecutorExited, BackendWorkerRemoved, BackendDead,
-                                 BackendStatus, ResultFetched, UnpersistRdd, DestroyBroadcast,
-                                 ForgetShuffle, CheckpointDone, ShipFiles, StopDriver, DriverTimer>;
+using DriverEvent =
+    std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
+                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
+                 BackendExecutorExited, BackendWorkerRemoved, BackendDead, BackendStatus,
+                 ResultFetched, UnpersistRdd, DestroyBroadcast, ForgetShuffle, CheckpointDone,
+                 ShipFiles, StopDriver, DriverTimer, StartDriver, BackendExecutorDecommissioned>;
 
 // ---- effects beside Send<ToExecutor>, Disconnect, After<DriverTimer>, Log ----------------------
 
@@ -148,10 +159,14 @@ struct KillBackendExecutor {
   ExecutorId executor;
   bool replace = false;
 };
+/// Ask the cluster manager for so many executors in all, by resource profile.
+struct RequestTotalExecutors {
+  std::map<int32_t, int32_t> totals;
+};
 
-using DriverEffect =
-    std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>, Log, DeliverResult,
-                 DeliverJobEnd, ApplyAccumulators, Publish, FetchResult, KillBackendExecutor>;
+using DriverEffect = std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>, Log,
+                                  DeliverResult, DeliverJobEnd, ApplyAccumulators, Publish,
+                                  FetchResult, KillBackendExecutor, RequestTotalExecutors>;
 using DriverEffects = std::vector<DriverEffect>;
 
 }  // namespace tinderbox::core

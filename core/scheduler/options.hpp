@@ -10,6 +10,7 @@
 
 #include "conf/values/pools.hpp"
 #include "core/plan/lineage.hpp"
+#include "core/scheduler/allocation/options.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {
@@ -74,7 +75,7 @@ struct DriverOptions {
   Duration revive_interval{};          // spark.scheduler.revive.interval
   Duration starvation_timeout{};       // spark.starvation.timeout
   Duration remove_delay{};             // spark.standalone.executorRemoveDelayOnDisconnection
-  Duration executor_timeout{};         // spark.network.timeout
+  Duration executor_timeout{};         // spark.storage.blockManagerHeartbeatTimeoutMs
   Duration executor_check_interval{};  // spark.network.timeoutInterval
   int64_t max_result_size{};           // spark.driver.maxResultSize; 0: no limit. Unit: bytes
   int64_t max_message_size{};          // spark.rpc.message.maxSize. Unit: bytes
@@ -83,6 +84,12 @@ struct DriverOptions {
   std::vector<conf::PoolSpec> pools;       // FAIR: those of the allocation file
   ExclusionOptions exclusion;
   SpeculationOptions speculation;
+  std::optional<AllocationOptions> allocation;  // none: the number of executors is not ours
+  std::optional<Duration> force_kill_timeout;   // spark.executor.decommission.forceKillTimeout
+  int32_t max_retained_decommissioned =
+      0;  // spark.scheduler.maxRetainedRemovedDecommissionExecutors
+  bool ignore_decommission_fetch_failure = true;  // spark.stage.ignoreDecommissionFetchFailure
+  bool unregister_outputs_on_host = false;        // spark.files.fetchFailure.unRegisterOutputOnHost
 };
 
 /// How a stage and a partition's source data become bytes (core/plan/program in a real driver).

@@ -27,6 +27,10 @@ class Turn {
   E& post() {
     return std::get<E>(events().emplace_back(std::in_place_type<E>));
   }
+  /// What was posted so far; null: nothing.
+  const std::vector<ListenerEvent>* posted() const {
+    return publish_ == kNone ? nullptr : &std::get<Publish>(out[publish_]).events;
+  }
   /// About so many events will follow.
   void expect(size_t n) { expected_ = n; }
 

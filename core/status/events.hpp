@@ -20,6 +20,8 @@ struct StageInfo {
   std::vector<RddId> rdds;
   Time submitted{}, completed{};
   std::string failure_reason;  // empty: did not fail
+  ShuffleId shuffle;           // what its tasks write; negative: a result stage
+  int32_t profile = 0;         // resource profile
 };
 /// One task attempt. `locality`: 0 PROCESS_LOCAL … 4 ANY.
 struct TaskInfo {
@@ -50,6 +52,7 @@ struct ExecutorJoined {
   std::string host;
   int32_t cores = 0;
   Time time{};
+  int32_t profile = 0;  // resource profile
 };
 struct ExecutorRemoved {
   ExecutorId executor;

@@ -20,6 +20,7 @@
 
 #include "net/process/elf.hpp"
 #include "net/process/launch.hpp"
+#include "net/process/memory_events.hpp"
 
 namespace tinderbox::net {
 namespace {
@@ -102,24 +103,25 @@ std::string absolute(const std::string& path) {
   return ::realpath(path.c_str(), real) != nullptr ? real : path;
 }
 
-int32_t status_of(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+ChildEnd end_of(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return {128 + WTERMSIG(wait_status), true};
+  return {WEXITSTATUS(wait_status), false};
 }
 
 /// Reaps `pid` if it has ended; whatever it left in its process group is killed while the group's
 /// number is still its own.
-std::optional<int32_t> reap(pid_t pid, bool wait) {
+std::optional<ChildEnd> reap(pid_t pid, bool wait) {
   siginfo_t info{};
   int r;
   do r = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | (wait ? 0 : WNOHANG));
   while (r != 0 && errno == EINTR);
-  if (r != 0) return 255;  // someone else reaped it: its status is lost
+  if (r != 0) return ChildEnd{255};  // someone else reaped it: its status is lost
   if (info.si_pid == 0) return std::nullopt;
   ::kill(-pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  return status_of(status);
+  return end_of(status);
 }
 
 }  // namespace
@@ -272,15 +274,22 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
   bool check(uint64_t ticket) {
     auto r = running_.find(ticket);
     if (r == running_.end()) return true;
-    std::optional<int32_t> status = reap(r->second.pid, false);
-    if (!status) return false;
+    std::optional<ChildEnd> end = reap(r->second.pid, false);
+    if (!end) return false;
+    end->out_of_memory = end->signalled && end->status == 128 + SIGKILL && killed_for_memory();
     if (r->second.pidfd) loop_.unwatch(r->second.pidfd.get());
     running_.erase(r);
     // Posted, as started() is: on_started stays first.
-    loop_.post([weak = weak_from_this(), ticket, status = *status] {
-      if (auto self = weak.lock()) self->handler_.on_exited(ticket, status);
+    loop_.post([weak = weak_from_this(), ticket, end = *end] {
+      if (auto self = weak.lock()) self->handler_.on_exited(ticket, end);
     });
     return true;
+  }
+
+  /// Since the last time that it was asked. Children share their parent's control group.
+  bool killed_for_memory() {
+    const int64_t before = std::exchange(oom_kills_, oom_kills().value_or(0));
+    return oom_kills_ > before;
   }
 
   void started(uint64_t ticket, Result<int64_t> pid) {
@@ -293,6 +302,7 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
   Handler handler_;
   std::function<std::string(std::string_view)> redact_;
   PeerFile peer_;
+  int64_t oom_kills_ = oom_kills().value_or(0);
   std::set<std::string> own_directories_;
   std::map<uint64_t, Running> running_;
   std::map<uint64_t, std::unique_ptr<Fetching>> fetching_;

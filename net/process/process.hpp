@@ -27,14 +27,21 @@ struct SpawnSpec {
   std::string title = "Spark Executor Command";  // first words of the file stderr
 };
 
+/// How a child ended.
+struct ChildEnd {
+  int32_t status = 0;          // exit code, or 128 + signal
+  bool signalled = false;      // by a signal
+  bool out_of_memory = false;  // SIGKILL, and the kernel says that it killed for memory
+};
+
 /// Thread: the loop's; the loop's thread must live as long as the children, which end with it.
 class Processes {
  public:
   struct Handler {
     /// The child runs, or why it can't. Once for each spawn(), never from within it.
     std::function<void(uint64_t ticket, Result<int64_t> pid)> on_started;
-    /// A started child ended. `status`: exit code, or 128 + signal.
-    std::function<void(uint64_t ticket, int32_t status)> on_exited;
+    /// A started child ended.
+    std::function<void(uint64_t ticket, ChildEnd end)> on_exited;
   };
   /// `redact` hides secrets in the command that the file stderr begins with; `peer` reads spark://
   /// URLs.

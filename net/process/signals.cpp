@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 namespace tinderbox::net {
 namespace {
@@ -20,6 +21,27 @@ namespace {
 // What a signal handler may reach.
 std::atomic<int> stop_fd{-1};
 std::atomic<int> first_signal{0};
+std::atomic<int> watch_fd{-1};
+
+void on_watched_signal(int) {
+  int saved = errno;
+  uint64_t one = 1;
+  // The counter is full when this fails, so the loop will look anyway.
+  [[maybe_unused]] ssize_t written = ::write(watch_fd.load(), &one, sizeof one);
+  errno = saved;
+}
+
+/// 0: none of those that may be watched.
+int number_of(const std::string& name) {
+  struct Entry {
+    const char* name;
+    int number;
+  };
+  for (const Entry& e : {Entry{"PWR", SIGPWR}, Entry{"USR1", SIGUSR1}, Entry{"USR2", SIGUSR2},
+                         Entry{"HUP", SIGHUP}, Entry{"WINCH", SIGWINCH}})
+    if (name == e.name || name == std::string("SIG") + e.name) return e.number;
+  return 0;
+}
 
 void on_stop_signal(int number) {
   int saved = errno;
@@ -100,6 +122,33 @@ StopSignals::StopSignals(PollLoop& loop, std::function<void(int)> stop)
 
 StopSignals::~StopSignals() {
   stop_fd = -1;
+  loop_.unwatch(fd_);
+  ::close(fd_);
+}
+
+Result<std::unique_ptr<SignalWatch>> SignalWatch::make(PollLoop& loop, const std::string& name,
+                                                       std::function<void()> on_signal) {
+  const int number = number_of(name);
+  if (number == 0)
+    return Error{"'" + name + "' is no signal to wait for; give PWR, USR1, USR2, HUP or WINCH"};
+  const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (fd < 0) return Error{"eventfd: no descriptor left"};
+  return std::unique_ptr<SignalWatch>(new SignalWatch(loop, number, fd, std::move(on_signal)));
+}
+
+SignalWatch::SignalWatch(PollLoop& loop, int number, int fd, std::function<void()> on_signal)
+    : loop_(loop), number_(number), fd_(fd) {
+  loop_.watch(fd_, [fd, on_signal = std::move(on_signal)] {
+    uint64_t count;
+    if (::read(fd, &count, sizeof count) > 0) on_signal();
+  });
+  watch_fd = fd_;
+  set_handler(number_, on_watched_signal);
+}
+
+SignalWatch::~SignalWatch() {
+  set_handler(number_, SIG_IGN);
+  watch_fd = -1;
   loop_.unwatch(fd_);
   ::close(fd_);
 }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <string>
 
 #include "net/loop.hpp"
+#include "net/types.hpp"
 
 namespace tinderbox::net {
 
@@ -24,6 +27,24 @@ class StopSignals {
  private:
   PollLoop& loop_;
   int fd_;
+};
+
+/// While it lives, the signal calls `on_signal` on the loop each time that it comes, and does
+/// nothing afterwards. One at a time. Thread: the loop's, or before it runs.
+class SignalWatch {
+ public:
+  /// `name` as in Spark's settings: PWR, USR1, USR2, HUP, WINCH. Errors: another name, or no
+  /// descriptor is left.
+  static Result<std::unique_ptr<SignalWatch>> make(PollLoop& loop, const std::string& name,
+                                                   std::function<void()> on_signal);
+  ~SignalWatch();
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+ private:
+  SignalWatch(PollLoop& loop, int number, int fd, std::function<void()> on_signal);
+  PollLoop& loop_;
+  int number_, fd_;
 };
 
 /// First of all in main. As PID 1 (a container's entrypoint) the process splits in two: the new one

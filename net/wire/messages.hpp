@@ -510,10 +510,16 @@ struct AskPermissionToCommit {
   int32_t attempt = 0;
   bool operator==(const AskPermissionToCommit&) const = default;
 };
+/// The executor was told by a signal that it ends soon. Source: Spark ExecutorDecommissioning.
+struct ExecutorDecommissioning {
+  ExecutorId id;
+  bool operator==(const ExecutorDecommissioning&) const = default;
+};
 
-using ToDriver = std::variant<ExecutorHello, RegisterExecutor, ExecutorReady, StatusUpdates,
-                              TasksRevoked, ExecutorHeartbeat, BlockUpdates, MapOutputsRequest,
-                              BlockLocationsRequest, ExecutorExiting, AskPermissionToCommit>;
+using ToDriver =
+    std::variant<ExecutorHello, RegisterExecutor, ExecutorReady, StatusUpdates, TasksRevoked,
+                 ExecutorHeartbeat, BlockUpdates, MapOutputsRequest, BlockLocationsRequest,
+                 ExecutorExiting, AskPermissionToCommit, ExecutorDecommissioning>;
 
 // ---- Driver → Executor -------------------------------------------------------------------------
 
@@ -620,12 +626,18 @@ struct AddFiles {
   std::vector<std::string> archives;
   bool operator==(const AddFiles&) const = default;
 };
+/// No task comes any more; StopExecutor follows when all is done. Source: Spark
+/// DecommissionExecutor.
+struct DecommissionExecutor {
+  std::string reason;
+  bool operator==(const DecommissionExecutor&) const = default;
+};
 
 using ToExecutor =
     std::variant<ApplicationConfig, ExecutorRefused, ExecutorRegistered, StageProgram, LaunchTasks,
                  KillTask, RevokeTasks, ForgetProgram, MapOutputs, BlockLocations, RemoveRdd,
                  RemoveShuffle, RemoveBroadcast, HeartbeatAnswer, StopExecutor, CommitAnswer,
-                 RemoveBlocks, AddFiles>;
+                 RemoveBlocks, AddFiles, DecommissionExecutor>;
 
 // ---- block plane: any process → block server and back ------------------------------------------
 

@@ -176,6 +176,34 @@ TEST_CASE("a lost master is tried again and again, under the application's id", 
   CHECK(r.feed(stale).empty());
 }
 
+TEST_CASE("executors to end while there is no master are told to the next one", "[app_client]") {
+  Run r;
+  r.start();
+  CHECK(to_master<KillExecutors>(r.feed(EndExecutors{{{"3"}}})).at(0).message.executors ==
+        std::vector<std::string>{"3"});
+  auto lost = r.feed(PeerLost{1});
+  CHECK(r.feed(EndExecutors{{{"4"}}}).empty());
+  CHECK(r.feed(EndExecutors{{{"5"}}}).empty());
+  r.feed(Connected{all<Connect>(lost).at(0).ticket, 2});
+  auto out = r.from(2, RegisteredApplication{{"app-1"}, "spark://m:7077", ""});
+  CHECK(to_master<KillExecutors>(out).at(0).message.executors ==
+        std::vector<std::string>{"4", "5"});
+  lost = r.feed(PeerLost{2});
+  r.feed(Connected{all<Connect>(lost).at(0).ticket, 3});
+  CHECK(to_master<KillExecutors>(r.from(3, RegisteredApplication{{"app-1"}, "spark://m:7077", ""}))
+            .empty());
+}
+
+TEST_CASE("an executor that goes soon is not gone yet", "[app_client]") {
+  Run r;
+  r.start();
+  auto out = r.from(1, ExecutorUpdated{3, ExecutorState::Decommissioned, "worker decommissioned",
+                                       std::nullopt, "a"});
+  CHECK(all<ExecutorGone>(out).empty());
+  CHECK(all<ExecutorCondemned>(out) ==
+        std::vector<ExecutorCondemned>{{{"3"}, "worker decommissioned", "a"}});
+}
+
 TEST_CASE("MasterChanged is acknowledged on an own connection", "[app_client]") {
   Run r;
   r.start();

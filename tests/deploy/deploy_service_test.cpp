@@ -93,6 +93,7 @@ struct App {
   void apply(const AppDead& e) { dead = e.reason, changed(); }
   void apply(const ExecutorGranted& e) { granted.push_back(e), changed(); }
   void apply(const ExecutorGone& e) { gone.push_back(e), changed(); }
+  void apply(const ExecutorCondemned&) {}
   void apply(const WorkerGone&) { changed(); }
   void apply(const SchedulingReason&) { changed(); }
 };

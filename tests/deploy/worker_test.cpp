@@ -260,6 +260,37 @@ TEST_CASE("an executor's end is reported with its exit code; one that cannot sta
   CHECK(r.feed(ProcessExited{ticket, 0}).empty());
 }
 
+TEST_CASE("an executor's end by a signal or for memory is told apart from a code", "[worker]") {
+  Run r;
+  r.start();
+  const auto text = [&](int32_t executor, bool signalled, bool out_of_memory) {
+    uint64_t ticket = r.launch("app-1", executor);
+    r.feed(ProcessStarted{ticket, 7, ""});
+    auto out = r.feed(ProcessExited{ticket, 137, signalled, out_of_memory});
+    CHECK(reports(out) == std::vector<State>{{executor, ExecutorState::Exited, 137}});
+    return to_master<ExecutorStateChanged>(out).at(0).message.message;
+  };
+  CHECK(text(0, false, false) == "Command exited with code 137");
+  CHECK(text(1, true, false) == "Command exited with code 137 (died from signal 9, SIGKILL)");
+  CHECK(text(2, true, true).find("out of memory") != std::string::npos);
+}
+
+TEST_CASE("a decommissioned worker takes no executors and tells every master", "[worker]") {
+  Run r;
+  r.start();
+  r.launch("app-1", 0);
+  auto out = r.feed(DecommissionWorker{});
+  CHECK(to_master<WorkerDecommissioning>(out).size() == 1);
+  CHECK(all<Signal>(out).empty());
+  CHECK(r.feed(DecommissionWorker{}).empty());
+  CHECK(all<Spawn>(r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 1, 0, app_of(), 1, 1}))
+            .empty());
+  auto lost = r.feed(PeerLost{1});
+  r.feed(Connected{all<Connect>(lost).at(0).ticket, 2});
+  out = r.from(2, RegisteredWorker{"spark://m:7077", "", false});
+  CHECK(to_master<WorkerDecommissioning>(out).size() == 1);
+}
+
 TEST_CASE("M39 a kill is SIGTERM, SIGKILL after 10 s, and given up after 10 s more", "[worker]") {
   Run r;
   r.start();

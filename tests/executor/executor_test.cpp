@@ -169,3 +169,18 @@ TEST_CASE("tasks, kills, revocations and answers are passed on") {
   f.on(TasksMoved{{TaskUpdate{{1}}}});
   CHECK(f.sent<StatusUpdates>());
 }
+
+TEST_CASE("a decommissioned executor says that all is done when it is told to stop") {
+  Fixture f;
+  f.run();
+  f.on(DecommissionSignalled{});
+  REQUIRE(f.sent<ExecutorDecommissioning>());
+  CHECK(f.sent<ExecutorDecommissioning>()->id.value == "3");
+  f.receive(DecommissionExecutor{"spark scale down"});
+  CHECK_FALSE(f.find<Exit>());
+  f.receive(StopExecutor{});
+  REQUIRE(f.sent<ExecutorExiting>());
+  CHECK(*f.sent<ExecutorExiting>() == ExecutorExiting{{"3"}, 0, "Finished decommissioning"});
+  REQUIRE(f.find<Exit>());
+  CHECK(f.find<Exit>()->code == 0);
+}

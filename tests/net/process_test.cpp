@@ -15,10 +15,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <thread>
 
 #include "net/process/elf.hpp"
+#include "net/process/memory_events.hpp"
 #include "net/process/signals.hpp"
 
 using namespace tinderbox;
@@ -60,8 +62,9 @@ struct World {
         processes(
             *loop,
             {[this](uint64_t t, Result<int64_t> pid) { started(t, std::move(pid)); },
-             [this](uint64_t t, int32_t status) {
-               exits[t] = status;
+             [this](uint64_t t, net::ChildEnd end) {
+               exits[t] = end.status;
+               if (end.signalled) signalled.insert(t);
                done();
              }},
             [](std::string_view text) { return text == "" ? "" : std::string(text) + " hidden"; },
@@ -91,6 +94,7 @@ struct World {
   std::map<uint64_t, int64_t> pids;
   std::map<uint64_t, std::string> errors;
   std::map<uint64_t, int32_t> exits;
+  std::set<uint64_t> signalled;
   std::function<void(uint64_t)> on_started;
   bool timed_out = false;
   net::Processes processes;
@@ -209,6 +213,7 @@ TEST_CASE("a child's end is its exit code or 128 + signal") {
   };
   world.run();
   CHECK(world.exits == std::map<uint64_t, int32_t>{{1, 0}, {2, 56}, {3, 137}, {4, 143}, {5, 137}});
+  CHECK(world.signalled == std::set<uint64_t>{3, 4, 5});
   CHECK(world.pids.size() == 5);
 }
 
@@ -467,4 +472,37 @@ TEST_CASE("an init forwards signals, reaps orphans and ends as its program does"
   kill(init, SIGTERM);
   CHECK(status_of(init) == 42);
   fclose(lines);
+}
+
+TEST_CASE("a watched signal reaches the loop each time, and nothing once nobody watches") {
+  auto loop = net::make_poll_loop();
+  int seen = 0;
+  {
+    auto watch = net::SignalWatch::make(*loop, "USR2", [&] {
+      if (++seen == 2) return loop->stop();
+      raise(SIGUSR2);
+    });
+    REQUIRE(watch);
+    loop->after(std::chrono::seconds(60), [&] { loop->stop(); });
+    raise(SIGUSR2);
+    loop->run();
+  }
+  raise(SIGUSR2);
+  CHECK(seen == 2);
+  auto refused = net::SignalWatch::make(*loop, "KILL", [] {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("'KILL'") != std::string::npos);
+}
+
+TEST_CASE("kills for memory are counted as the control group says") {
+  struct Case {
+    const char* text;
+    std::optional<int64_t> want;
+  };
+  for (const Case& c : {Case{"low 0\nhigh 1\nmax 7\noom 3\noom_kill 2\noom_group_kill 9\n", 2},
+                        {"oom_kill_disable 0\nunder_oom 0\noom_kill 4", 4},
+                        {"oom_kill 0\n", 0},
+                        {"oom_kill x\n", {}},
+                        {"", {}}})
+    CHECK(net::oom_kills_in(c.text) == c.want);
 }

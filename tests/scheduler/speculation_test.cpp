@@ -557,7 +557,7 @@ TEST_CASE("T45 a task that would outlive its decommissioned executor gets a copy
   b.now += 4s;
   for (const auto& l : first) b.succeed(l);
   CHECK(check().empty());
-  b.executors.at(e2).leaving_since = b.now;
+  b.executors.decommission(e2, {b.now, {}, "going"});
   CHECK(check() == Ints{3});
   b.now += 6s;
   CHECK(check() == Ints{2});

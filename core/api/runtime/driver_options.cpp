@@ -1,10 +1,23 @@
 #include "core/api/runtime/driver_options.hpp"
 
+#include "conf/error.hpp"
 #include "conf/keys.hpp"
 #include "conf/sources/environment.hpp"
 #include "core/api/runtime/failure_options.hpp"
 
 namespace tinderbox::core {
+
+void check_driver_settings(const conf::Conf& conf) {
+  const Duration timeout = conf.get(conf::kExecutorTimeout);
+  const auto not_longer = [&](const conf::Key<conf::Duration>& key) {
+    if (conf.get(key) > timeout)
+      throw conf::Error(std::string(key.spec.name) + " should be less than or equal to " +
+                        std::string(conf::kExecutorTimeout.spec.name) + ".");
+  };
+  not_longer(conf::kNetworkTimeoutInterval);
+  not_longer(conf::kExecutorHeartbeatInterval);
+  if (dynamic_allocation(conf)) allocation_options(conf);
+}
 
 DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app) {
   DriverOptions o;
@@ -28,12 +41,17 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   o.revive_interval = conf.get(conf::kSchedulerReviveInterval);
   o.starvation_timeout = conf.get(conf::kStarvationTimeout);
   o.remove_delay = conf.get(conf::kExecutorRemoveDelay);
-  o.executor_timeout = conf.get(conf::kNetworkTimeout);
+  o.executor_timeout = conf.get(conf::kExecutorTimeout);
   o.executor_check_interval = conf.get(conf::kNetworkTimeoutInterval);
   o.max_result_size = conf.get(conf::kDriverMaxResultSize);
   o.max_message_size = conf.get(conf::kRpcMessageMaxSize);
   o.exclusion = exclusion_options(conf, o.is_local);
   o.speculation = speculation_options(conf, o.is_local);
+  if (dynamic_allocation(conf)) o.allocation = allocation_options(conf);
+  o.force_kill_timeout = conf.get(conf::kDecommissionForceKillTimeout);
+  o.max_retained_decommissioned = conf.get(conf::kMaxRetainedDecommissioned);
+  o.ignore_decommission_fetch_failure = conf.get(conf::kIgnoreDecommissionFetchFailure);
+  o.unregister_outputs_on_host = conf.get(conf::kUnregisterOutputOnHost);
   return o;
 }
 

@@ -57,7 +57,9 @@ class RealDriverRuntime final : public DriverRuntime {
 
   void open() {
     read_pools();
-    exclusion_options(conf_, is_local(conf_.get(conf::kMaster)));  // refused while someone listens
+    // Refused while someone listens.
+    exclusion_options(conf_, is_local(conf_.get(conf::kMaster)));
+    check_driver_settings(conf_);
     open_blocks();
     backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());
@@ -178,6 +180,9 @@ class RealDriverRuntime final : public DriverRuntime {
     shared_ = e.message;
     board_->endpoint().send(e.to, shared_packet_);
   }
+  void apply(const RequestTotalExecutors& e) {
+    if (auto total = e.totals.find(0); total != e.totals.end()) backend_->want(total->second);
+  }
   void apply(const KillBackendExecutor& e) { backend_->kill(e.executor, e.replace); }
   void end_of_turn() {
     if (!events_.empty()) bus_.post(std::exchange(events_, {}));
@@ -270,6 +275,7 @@ class RealDriverRuntime final : public DriverRuntime {
     shell_->listen_losses();
     bus_.post(ListenerEvent(ApplicationStarted{conf_.get(conf::kAppName).value_or(""), app,
                                                net::user_name(), loop_->now()}));
+    shell_->feed(StartDriver{});
     for (DriverEvent& event : std::exchange(early_, {})) shell_->feed(std::move(event));
     net::Lock lock(registration_mutex_);
     app_ = std::move(app);

@@ -125,6 +125,7 @@ void AppClient::handle(PeerId from, const RegisteredApplication& m, Effects& out
   else
     out.push_back(Log{Level::Info, "Registered again with master " + m.master_address});
   if (wanted_) send_wanted(out);
+  send_ends(out);
 }
 
 void AppClient::connected_to(PeerId master, Effects& out) {
@@ -162,6 +163,7 @@ void AppClient::adopt(PeerId master, Effects& out) {
   connected_to(master, out);
   out.push_back(Send<ToMaster>{master, MasterChangeAcknowledged{app_}});
   if (wanted_) send_wanted(out);
+  send_ends(out);
 }
 
 void AppClient::die(const std::string& reason, Effects& out) {
@@ -194,6 +196,8 @@ void AppClient::handle(PeerId from, const ExecutorUpdated& m, Effects& out) {
   if (is_finished(m.state))
     out.push_back(
         ExecutorGone{{std::to_string(m.executor)}, m.exit_status, m.message, m.worker_host});
+  else if (m.state == ExecutorState::Decommissioned)
+    out.push_back(ExecutorCondemned{{std::to_string(m.executor)}, m.message, m.worker_host});
 }
 
 void AppClient::handle(PeerId from, const ApplicationRemoved& m, Effects& out) {
@@ -226,13 +230,15 @@ void AppClient::send_wanted(Effects& out) {
 }
 
 void AppClient::handle(const EndExecutors& e, Effects& out) {
-  if (!master_) {
-    out.push_back(Log{Level::Warn, "Attempted to kill executors without a master."});
-    return;
-  }
-  KillExecutors kill{next_request_++, app_, {}};
-  for (const ExecutorId& id : e.executors) kill.executors.push_back(id.value);
-  out.push_back(Send<ToMaster>{master_, std::move(kill)});
+  for (const ExecutorId& id : e.executors) to_end_.push_back(id.value);
+  send_ends(out);
+}
+
+/// The driver gives them no work any more: they must not stay because a master was away.
+void AppClient::send_ends(Effects& out) {
+  if (!master_ || to_end_.empty()) return;
+  out.push_back(
+      Send<ToMaster>{master_, KillExecutors{next_request_++, app_, std::exchange(to_end_, {})}});
 }
 
 void AppClient::handle(const StopApp&, Effects& out) {

@@ -75,6 +75,13 @@ struct ExecutorGone {
   std::string worker_host;
   bool operator==(const ExecutorGone&) const = default;
 };
+/// It is taken away soon. `worker_host` is set when its worker goes with it.
+struct ExecutorCondemned {
+  ExecutorId executor;
+  std::string message;
+  std::string worker_host;
+  bool operator==(const ExecutorCondemned&) const = default;
+};
 struct WorkerGone {
   WorkerId worker;
   std::string host, message;
@@ -90,9 +97,9 @@ class AppClient {
  public:
   using Event = std::variant<Received<ToApp>, PeerLost, Connected, AppTimer, StartApp, StopApp,
                              WantExecutors, EndExecutors>;
-  using Effect =
-      std::variant<Send<ToMaster>, Connect, Disconnect, After<AppTimer>, AppRegistered, AppDead,
-                   ExecutorGranted, ExecutorGone, WorkerGone, SchedulingReason, Log>;
+  using Effect = std::variant<Send<ToMaster>, Connect, Disconnect, After<AppTimer>, AppRegistered,
+                              AppDead, ExecutorGranted, ExecutorGone, ExecutorCondemned, WorkerGone,
+                              SchedulingReason, Log>;
   using Effects = std::vector<Effect>;
 
   explicit AppClient(AppClientOptions options);
@@ -126,6 +133,7 @@ class AppClient {
   void connected_to(PeerId master, Effects& out);
   void adopt(PeerId master, Effects& out);
   void send_wanted(Effects& out);
+  void send_ends(Effects& out);
   void die(const std::string& reason, Effects& out);
 
   AppClientOptions options_;
@@ -139,6 +147,7 @@ class AppClient {
   uint64_t next_ticket_ = 1, next_request_ = 1;
   int32_t next_executor_ = 0;
   std::optional<int32_t> wanted_;
+  std::vector<std::string> to_end_;      // executors whose end no master was asked for yet
   std::map<uint64_t, Ticket> tickets_;   // Connects that are not answered
   std::map<PeerId, std::string> tried_;  // connections that RegisterApplication went out on
 };

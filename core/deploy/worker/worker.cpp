@@ -148,6 +148,7 @@ void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
   connected_to(t, from, url);
   t.out.push_back(
       Send<ToMaster>{from, WorkerLatestState{id_, running_executors(), running_drivers()}});
+  if (decommissioned_) t.out.push_back(Send<ToMaster>{from, WorkerDecommissioning{id_}});
 }
 
 /// The master on this connection is the one from now on; it hears first what no master has heard
@@ -215,6 +216,7 @@ void Worker::adopt(const Turn& t, PeerId master) {
   connected_to(t, master, master_url_);
   t.out.push_back(
       Send<ToMaster>{master, WorkerSchedulerState{id_, running_executors(), running_drivers()}});
+  if (decommissioned_) t.out.push_back(Send<ToMaster>{master, WorkerDecommissioning{id_}});
 }
 
 // ---- timers, end -------------------------------------------------------------------------------
@@ -256,6 +258,13 @@ void Worker::handle(const Turn& t, const WorkerTimer& e) {
     case WorkerTimer::Kind::Relaunch:
       return relaunch(t, e.id);
   }
+}
+
+/// Said again to every master that the worker comes back to.
+void Worker::handle(const Turn& t, const DecommissionWorker&) {
+  if (std::exchange(decommissioned_, true)) return;
+  log(t, Level::Info, "Decommission self");
+  if (master_) t.out.push_back(Send<ToMaster>{master_, WorkerDecommissioning{id_}});
 }
 
 void Worker::handle(const Turn& t, const StopWorker&) { drain(t, 0, "stopped"); }

@@ -68,6 +68,8 @@ struct WorkerTimer {
 struct StartWorker {};
 /// End what runs, tell the master, exit.
 struct StopWorker {};
+/// The machine goes soon: take nothing more, and tell the master.
+struct DecommissionWorker {};
 /// Answer to CleanWorkDirs.
 struct WorkDirsCleaned {
   std::vector<std::string> removed;
@@ -105,8 +107,9 @@ void trim(std::deque<T>& finished, int32_t kept) {
 
 class Worker {
  public:
-  using Event = std::variant<Received<ToWorker>, PeerLost, Connected, ProcessStarted, ProcessExited,
-                             WorkerTimer, StartWorker, StopWorker, WorkDirsCleaned>;
+  using Event =
+      std::variant<Received<ToWorker>, PeerLost, Connected, ProcessStarted, ProcessExited,
+                   WorkerTimer, StartWorker, StopWorker, WorkDirsCleaned, DecommissionWorker>;
   using Effect = std::variant<Send<ToMaster>, Connect, Disconnect, After<WorkerTimer>, Spawn,
                               Signal, MakeDirectories, RemoveDirectories, CleanWorkDirs, Log, Exit>;
   using Effects = std::vector<Effect>;
@@ -159,6 +162,7 @@ class Worker {
   void handle(const Turn& t, const StartWorker& e);
   void handle(const Turn& t, const StopWorker& e);
   void handle(const Turn& t, const WorkDirsCleaned& e);
+  void handle(const Turn& t, const DecommissionWorker& e);
   void handle(const Turn& t, PeerId from, const RegisteredWorker& m);
   void handle(const Turn& t, PeerId from, const RegisterWorkerFailed& m);
   void handle(const Turn& t, PeerId from, const MasterInStandby& m);
@@ -217,7 +221,7 @@ class Worker {
   double fuzz_ = 1;  // of the registration's intervals
   WorkerId id_;
 
-  bool stopping_ = false, exited_ = false;
+  bool stopping_ = false, exited_ = false, decommissioned_ = false;
   int exit_code_ = 0;
   std::string exit_reason_;
 

@@ -5,6 +5,7 @@
 
 #include "core/deploy/pages.hpp"
 #include "core/deploy/worker/worker.hpp"
+#include "core/exit_reasons.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -36,6 +37,10 @@ void Worker::handle(const Turn& t, PeerId from, const LaunchExecutor& m) {
   std::string name = m.app.value + "/" + std::to_string(m.executor);
   if (from != master_ || stopping_) {
     log(t, Level::Warn, "Invalid master (" + m.master_address + ") attempted to launch executor.");
+    return;
+  }
+  if (decommissioned_) {
+    log(t, Level::Warn, "Not launching an executor while decommissioning.");
     return;
   }
   if (executors_.contains(key)) return;
@@ -241,9 +246,7 @@ void Worker::handle(const Turn& t, const ProcessExited& e) {
   if (auto* key = std::get_if<ExecutorKey>(&owner)) {
     bool killed = executors_.at(*key).killed;
     executor_ended(t, *key, killed ? ExecutorState::Killed : ExecutorState::Exited,
-                   killed ? "Executor killed on request"
-                          : "Command exited with code " + std::to_string(e.status),
-                   e.status);
+                   killed ? "Executor killed on request" : explain(e), e.status);
   } else {
     driver_exited(t, drivers_.at(std::get<DriverId>(owner)), e.status);
   }

@@ -71,6 +71,7 @@ class WorkerService::Impl {
     shell_->feed(StartWorker{});
   }
   void stop() { shell_->feed(StopWorker{}); }
+  void decommission() { shell_->feed(DecommissionWorker{}); }
 
   /// Nothing needs to be fetched for the very build that this process runs.
   static bool has_copy_of(const std::string& build_id) {
@@ -120,8 +121,8 @@ class WorkerService::Impl {
               else
                 shell_->feed(ProcessStarted{ticket, 0, pid.error().message});
             },
-            [this](uint64_t ticket, int32_t status) {
-              shell_->feed(ProcessExited{ticket, status});
+            [this](uint64_t ticket, net::ChildEnd end) {
+              shell_->feed(ProcessExited{ticket, end.status, end.signalled, end.out_of_memory});
             }};
   }
 
@@ -169,6 +170,7 @@ WorkerService::WorkerService(net::PollLoop& loop, WorkerServiceOptions options, 
 WorkerService::~WorkerService() = default;
 void WorkerService::start() { impl_->start(); }
 void WorkerService::stop() { impl_->stop(); }
+void WorkerService::decommission() { impl_->decommission(); }
 const std::string& WorkerService::web_ui_url() const { return impl_->web_ui_url(); }
 WorkerStatus WorkerService::status() const { return impl_->status(); }
 

@@ -38,6 +38,8 @@ class WorkerService {
   /// Begins to register.
   void start();
   /// Ends its children, tells the master, then calls on_exit.
+  /// Takes no further executors; those that it has end when their work is done.
+  void decommission();
   void stop();
   const std::string& web_ui_url() const;
   WorkerStatus status() const;

@@ -57,6 +57,7 @@ Stage& DagScheduler::create_stage(NodePtr root, ShufflePtr shuffle, JobId job, s
                 {},
                 {},
                 {}};
+  if (stage.is_map()) stage.info.shuffle = stage.shuffle->id;
   return stage;
 }
 

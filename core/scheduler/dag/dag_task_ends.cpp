@@ -134,13 +134,16 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
                            ", which its stage does not read: " + reason.description,
                        turn);
   Stage& map_stage = stages_.at(found->second);
-  stage.failed_attempts.insert(spec.attempt);
+  const ExecutorId executor = reason.address.executor;
+  const Decommission* decommission =
+      executor.value.empty() ? nullptr : tasks_.decommission_of(executor);
+  if (!decommission || !options_.ignore_decommission_fetch_failure)
+    stage.failed_attempts.insert(spec.attempt);
   const int32_t limit = options_.max_consecutive_attempts;
   const bool abort = static_cast<int32_t>(stage.failed_attempts.size()) >= limit;
   if (running_.contains(stage.id)) mark_finished(stage, error_text(reason), !abort, turn);
   if (reason.map_index >= 0)
     outputs_.unregister_output(reason.shuffle, reason.map_index, reason.address);
-  const ExecutorId executor = reason.address.executor;
   const int64_t epoch = spec.epoch;
   if (abort)
     abort_stage(stage.id,
@@ -151,7 +154,10 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
                 turn);
   else
     retry_later(stage, map_stage, turn);
-  if (!executor.value.empty()) remove_executor_and_outputs(executor, {}, epoch, turn);
+  const bool host_goes =
+      decommission && !decommission->worker_host.empty() && options_.unregister_outputs_on_host;
+  if (!executor.value.empty())
+    remove_executor_and_outputs(executor, host_goes ? reason.address.host : "", epoch, turn);
 }
 
 void DagScheduler::retry_later(Stage& stage, Stage& map_stage, Turn& turn) {

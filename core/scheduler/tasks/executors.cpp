@@ -100,7 +100,32 @@ void Executors::deactivate(int32_t slot, Executor::State next) {
     --hosts_[static_cast<size_t>(e.host)].active;
   }
   e.state = next;
-  if (next == Executor::State::Removed) e.local_dirs.clear();
+  if (next != Executor::State::Removed) return;
+  e.local_dirs.clear();
+  forget_decommission(slot);
+}
+
+void Executors::decommission(int32_t slot, Decommission why) {
+  deactivate(slot, Executor::State::Draining);
+  if (!why.worker_host.empty()) ++hosts_[static_cast<size_t>(at(slot).host)].condemned;
+  decommissions_.insert_or_assign(slot, std::move(why));
+}
+
+const Decommission* Executors::decommission_of(int32_t slot) const {
+  const auto found = decommissions_.find(slot);
+  return found == decommissions_.end() ? nullptr : &found->second;
+}
+
+/// The last few stay known: what readers of their blocks run into is told by it.
+void Executors::forget_decommission(int32_t slot) {
+  const Decommission* why = decommission_of(slot);
+  if (!why) return;
+  if (!why->worker_host.empty()) --hosts_[static_cast<size_t>(at(slot).host)].condemned;
+  gone_.push_back(slot);
+  while (static_cast<int64_t>(gone_.size()) > options_.max_retained_decommissioned) {
+    decommissions_.erase(gone_.front());
+    gone_.pop_front();
+  }
 }
 
 void Executors::peer_lost(PeerId peer) {

@@ -26,6 +26,7 @@ struct Executor {
     Named,        // only heard of
     Registered,   // not ready yet
     Active,       // gets offers
+    Draining,     // ends what it runs; it is decommissioned, or the driver asked for its end
     LossPending,  // its connection is gone, the reason is not known yet
     Removed,
   };
@@ -38,8 +39,7 @@ struct Executor {
   BlockManagerId address;
   std::vector<std::string> local_dirs;
   Time last_seen{};
-  bool killing = false;               // the driver asked the cluster manager for its end
-  std::optional<Time> leaving_since;  // being decommissioned
+  bool killing = false;  // the driver asked the cluster manager for its end
 
   // Owned by TaskScheduler.
   int32_t slots = 0;
@@ -60,6 +60,13 @@ struct Executor {
   int32_t free_slots() const { return slots - (running - ahead); }
 };
 
+/// Why an executor ends soon. Source: Spark ExecutorDecommissionState.
+struct Decommission {
+  Time since{};
+  std::string worker_host;  // its whole host goes; empty: the executor alone
+  std::string message;
+};
+
 class Executors {
  public:
   explicit Executors(const DriverOptions& options) : options_(options) {}
@@ -78,15 +85,28 @@ class Executors {
   int32_t of_peer(PeerId peer) const;
 
   bool alive(int32_t slot) const { return at(slot).state == Executor::State::Active; }
-  bool host_alive(int32_t host) const { return hosts_[static_cast<size_t>(host)].active > 0; }
+  bool host_alive(int32_t host) const {
+    const Host& h = hosts_[static_cast<size_t>(host)];
+    return h.active > 0 && h.condemned == 0;
+  }
+  /// Speaks with the driver, whether or not it gets offers.
+  bool connected(int32_t slot) const {
+    const Executor::State s = at(slot).state;
+    return s == Executor::State::Registered || s == Executor::State::Active ||
+           s == Executor::State::Draining;
+  }
 
   /// Answers ApplicationConfig or ExecutorRefused.
   void hello(PeerId from, const ExecutorHello& hello, Turn& turn);
   /// Answers ExecutorRegistered or ExecutorRefused. −1: refused.
   int32_t register_executor(PeerId from, const RegisterExecutor& executor, Turn& turn);
   void activate(int32_t slot);
-  /// No more offers. `next`: LossPending or Removed.
+  /// No more offers. `next`: Draining, LossPending or Removed.
   void deactivate(int32_t slot, Executor::State next);
+  /// Of one that is connected: it drains from now on.
+  void decommission(int32_t slot, Decommission why);
+  /// Null: it is not decommissioned, or so long gone that it is forgotten.
+  const Decommission* decommission_of(int32_t slot) const;
   void peer_lost(PeerId peer);
   bool greeted(PeerId peer) const { return greeted_.contains(peer); }
 
@@ -94,7 +114,9 @@ class Executors {
   struct Host {
     std::string name;
     int32_t active = 0;
+    int32_t condemned = 0;  // executors that are decommissioned with the host
   };
+  void forget_decommission(int32_t slot);
   std::string refusal(const ExecutorHello& hello) const;
 
   const DriverOptions& options_;
@@ -105,6 +127,8 @@ class Executors {
   std::map<std::string, int32_t, std::less<>> hosts_by_name_;
   std::map<PeerId, ExecutorId> greeted_;  // said hello; stays until the connection ends
   std::map<PeerId, int32_t> by_peer_;
+  std::map<int32_t, Decommission> decommissions_;
+  std::deque<int32_t> gone_;  // slots in decommissions_ of removed executors, oldest first
 };
 
 }  // namespace tinderbox::core

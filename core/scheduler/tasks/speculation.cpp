@@ -144,7 +144,8 @@ void TaskScheduler::speculate(TaskId id, const Attempt& a, const Speculation::Ru
       speculation.had_copy(a.index))
     return;
   const Executor& e = executors_.at(a.executor);
-  const bool leaving = e.leaving_since && speculation.outlives(*e.leaving_since, a.launched);
+  const Decommission* decommission = executors_.decommission_of(a.executor);
+  const bool leaving = decommission && speculation.outlives(decommission->since, a.launched);
   if (!leaving && !speculation.slow(rule, id, turn.now - a.launched)) return;
   speculation.submit(a.index, e.host);
   offer_all_ = true;

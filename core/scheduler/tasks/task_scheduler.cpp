@@ -130,6 +130,20 @@ void TaskScheduler::executor_suspended(int32_t executor) {
   for (const auto& set : queue_) set->recompute_locality();
 }
 
+void TaskScheduler::executor_draining(int32_t executor, Turn& turn) {
+  executor_suspended(executor);
+  Executor& e = executors_.at(executor);
+  ask_back(e, e.ahead - e.revoking, turn);
+}
+
+bool TaskScheduler::busy(int32_t executor) {
+  if (executors_.at(executor).running > 0) return true;
+  return std::any_of(fetching_.begin(), fetching_.end(), [&](const auto& entry) {
+    const Attempt* a = attempts_.find(entry.first);
+    return a && a->executor == executor;
+  });
+}
+
 void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn) {
   update_idle(executor);
   if (health_) health_->executor_removed(executor);

@@ -66,6 +66,14 @@ class TaskScheduler {
   void executor_ready(int32_t executor);
   /// No offers until its end is known.
   void executor_suspended(int32_t executor);
+  /// No offers any more; what waits in its queue is asked back.
+  void executor_draining(int32_t executor, Turn& turn);
+  /// It has attempts, or results that have not been fetched.
+  bool busy(int32_t executor);
+  /// Null: see Executors::decommission_of.
+  const Decommission* decommission_of(const ExecutorId& executor) const {
+    return executors_.decommission_of(executors_.slot(executor));
+  }
   /// To be called when it is no longer active.
   void executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn);
 

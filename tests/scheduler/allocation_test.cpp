@@ -1,0 +1,904 @@
+// Dynamic allocation as a machine of its own: events and times → targets and removals.
+#include <catch2/catch.hpp>
+
+#include "conf/error.hpp"
+#include "core/exit_reasons.hpp"
+#include "core/scheduler/allocation/allocation.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Ints = std::vector<int32_t>;
+using Names = std::vector<std::string>;
+
+/// Backlog 1 s, sustained 2 s, idle 3 s; one task an executor.
+AllocationOptions with(int32_t min, int32_t max, int32_t initial) {
+  AllocationOptions o;
+  o.min_executors = min;
+  o.max_executors = max;
+  o.initial_executors = initial;
+  o.backlog_timeout = 1s;
+  o.sustained_timeout = 2s;
+  o.idle_timeout = 3s;
+  o.cached_idle_timeout = kNever;
+  o.tasks_per_executor = 1;
+  o.shuffle_tracking = true;
+  return o;
+}
+
+Names names(const std::vector<ExecutorId>& ids) {
+  Names v;
+  for (const ExecutorId& id : ids) v.push_back(id.value);
+  return v;
+}
+
+struct Manager {
+  explicit Manager(AllocationOptions options) : a(std::move(options)) {}
+  Manager(int32_t min, int32_t max, int32_t initial) : a(with(min, max, initial)) {}
+
+  template <class E>
+  bool post(E event) {
+    return a.observe({ListenerEvent(std::move(event))}, now);
+  }
+  bool stage(int32_t id, int32_t tasks, int32_t attempt = 0, int32_t profile = 0) {
+    StageSubmitted e;
+    e.stage.stage = StageId{id};
+    e.stage.attempt = attempt;
+    e.stage.num_tasks = tasks;
+    e.stage.profile = profile;
+    return post(e);
+  }
+  void done(int32_t id, int32_t attempt = 0) {
+    StageCompleted e;
+    e.stage.stage = StageId{id};
+    e.stage.attempt = attempt;
+    post(e);
+  }
+  struct Task {
+    int32_t stage = 0, index = 0;
+    std::string executor = "1";
+    bool copy = false;
+    int32_t attempt = 0;
+  };
+  static TaskInfo info(const Task& t) {
+    TaskInfo i;
+    i.stage = StageId{t.stage};
+    i.stage_attempt = t.attempt;
+    i.index = t.index;
+    i.speculative = t.copy;
+    i.executor = ExecutorId{t.executor};
+    return i;
+  }
+  void start(const Task& t) { post(TaskStarted{info(t)}); }
+  void end(const Task& t, TaskEndKind how = TaskEndKind::Success) {
+    TaskEnded e;
+    e.task = info(t);
+    e.reason.kind = how;
+    post(e);
+  }
+  void start(int32_t stage, int32_t from, int32_t to, bool copy = false) {
+    for (int32_t i = from; i < to; ++i) start({stage, i, "1", copy});
+  }
+  void end(int32_t stage, int32_t from, int32_t to, bool copy = false,
+           TaskEndKind how = TaskEndKind::Success) {
+    for (int32_t i = from; i < to; ++i) end({stage, i, "1", copy}, how);
+  }
+  void want_copy(int32_t stage, int32_t index) {
+    a.speculative_task_submitted({StageId{stage}, 0}, index, now);
+  }
+  void unschedulable(int32_t stage, bool yes) {
+    a.set_unschedulable({StageId{stage}, 0}, yes, now);
+  }
+  void join(const std::string& id, int32_t profile = 0) {
+    ExecutorJoined e;
+    e.executor = ExecutorId{id};
+    e.profile = profile;
+    post(e);
+  }
+  void join(int32_t from, int32_t to) {
+    for (int32_t i = from; i <= to; ++i) join(std::to_string(i));
+  }
+  void leave(const std::string& id, const std::string& reason = kKilledByDriver) {
+    post(ExecutorRemoved{ExecutorId{id}, reason, now});
+  }
+
+  int32_t target(int32_t profile = 0) const { return a.totals().at(profile); }
+  /// One step on the way up, when its time has come. How much more is wanted.
+  int32_t add(int32_t profile = 0) {
+    if (a.add_time()) now = std::max(now, *a.add_time());
+    return sync(profile);
+  }
+  int32_t sync(int32_t profile = 0) {
+    const int32_t before = target(profile);
+    a.step(now);
+    return target(profile) - before;
+  }
+  /// Time passes; then the executors that were asked to end, which all agree.
+  Names after(Duration d) {
+    now += d;
+    const Allocation::Step step = a.step(now);
+    a.leaving(step.removable);
+    return names(step.removable);
+  }
+  int32_t pending() const { return a.monitor().pending_removal(); }
+
+  Allocation a;
+  Time now{std::chrono::duration_cast<Duration>(1000s)};
+};
+
+conf::Conf conf_of(conf::Pairs pairs) {
+  pairs.emplace_back("spark.master", "spark://m:7077");
+  pairs.emplace_back("spark.dynamicAllocation.enabled", "true");
+  return conf::Conf::of(pairs);
+}
+
+}  // namespace
+
+TEST_CASE("A1 settings that cannot work are refused in Spark's words", "[allocation]") {
+  const std::string p = "spark.dynamicAllocation.";
+  struct Case {
+    conf::Pairs pairs;
+    std::string want;
+  };
+  const std::vector<Case> cases = {
+      {{{p + "minExecutors", "-1"}},
+       p + "minExecutors and " + p + "maxExecutors must be positive!"},
+      {{{p + "maxExecutors", "0"}}, p + "maxExecutors cannot be 0!"},
+      {{{p + "minExecutors", "3"}, {p + "maxExecutors", "2"}},
+       p + "minExecutors (3) must be less than or equal to " + p + "maxExecutors (2)!"},
+      {{{p + "schedulerBacklogTimeout", "0"}}, p + "schedulerBacklogTimeout must be > 0!"},
+      {{{p + "sustainedSchedulerBacklogTimeout", "0"}},
+       p + "sustainedSchedulerBacklogTimeout must be > 0!"},
+      {{{p + "executorAllocationRatio", "0"}},
+       p + "executorAllocationRatio must be > 0 and <= 1.0"},
+      {{{p + "executorAllocationRatio", "1.1"}},
+       p + "executorAllocationRatio must be > 0 and <= 1.0"},
+      {{{p + "shuffleTracking.enabled", "false"}},
+       "Dynamic allocation of executors requires one of the following conditions: 1) enabling "
+       "shuffle tracking through " +
+           p + "shuffleTracking.enabled."},
+      {{{"spark.executor.cores", "1"}, {"spark.task.cpus", "2"}},
+       "The number of cores per executor (=1) has to be >= the number of cpus per task = 2."},
+  };
+  for (const Case& c : cases) CHECK_THROWS_WITH(allocation_options(conf_of(c.pairs)), c.want);
+  CHECK(allocation_options(conf_of({{p + "minExecutors", "1"}, {p + "maxExecutors", "1"}}))
+            .initial_executors == 1);
+  CHECK(allocation_options(conf_of({{p + "minExecutors", "1"}, {p + "maxExecutors", "2"}}))
+            .max_executors == 2);
+  Manager m(1, 10, 1);
+  CHECK(m.target() == 1);
+  CHECK_FALSE(m.a.add_time());
+}
+
+TEST_CASE("settings: defaults, the initial number, local mode", "[allocation]") {
+  const AllocationOptions o = allocation_options(conf_of({}));
+  CHECK(o.min_executors == 0);
+  CHECK(o.max_executors == 2147483647);
+  CHECK(o.initial_executors == 0);
+  CHECK(o.backlog_timeout == 1s);
+  CHECK(o.sustained_timeout == 1s);
+  CHECK(o.idle_timeout == 60s);
+  CHECK(o.cached_idle_timeout == 2147483647s);
+  CHECK(o.shuffle_timeout == kNever);
+  CHECK(o.tasks_per_executor == 1);
+  REQUIRE(o.notes.size() == 1);
+  CHECK(o.notes[0].find("without spark.executor.cores explicitly set") != std::string::npos);
+  const AllocationOptions more =
+      allocation_options(conf_of({{"spark.executor.instances", "5"},
+                                  {"spark.executor.cores", "4"},
+                                  {"spark.task.cpus", "2"},
+                                  {"spark.dynamicAllocation.initialExecutors", "1"},
+                                  {"spark.dynamicAllocation.minExecutors", "2"}}));
+  CHECK(more.initial_executors == 5);
+  CHECK(more.tasks_per_executor == 2);
+  REQUIRE(more.notes.size() == 1);
+  CHECK(more.notes[0].starts_with("spark.dynamicAllocation.initialExecutors less than "));
+  CHECK(dynamic_allocation(conf_of({})));
+  CHECK_FALSE(dynamic_allocation(conf_of({}).with("spark.master", "local[4]")));
+  CHECK(dynamic_allocation(conf_of({}).with("spark.master", "local-cluster[2,1,1024]")));
+}
+
+// ---- targets -----------------------------------------------------------------------------------
+
+TEST_CASE("A2 the steps up double until the limit", "[allocation]") {
+  Manager m(1, 10, 1);
+  m.stage(0, 1000);
+  const Ints added{1, 2, 4, 2, 0}, targets{2, 4, 8, 10, 10}, next{2, 4, 8, 1, 1};
+  for (size_t i = 0; i < added.size(); ++i) {
+    CHECK(m.add() == added[i]);
+    CHECK(m.target() == targets[i]);
+    CHECK(m.a.to_add(0) == next[i]);
+    m.join(std::to_string(i));
+    m.join(std::to_string(i));
+    CHECK(m.target() == targets[i]);
+  }
+}
+
+TEST_CASE("A3 resource profiles step up beside each other", "[allocation]") {
+  Manager m(1, 10, 1);
+  m.stage(0, 1000);
+  m.stage(1, 1000, 0, 5);
+  for (const int32_t want : {2, 4, 8, 10, 10}) {
+    m.add();
+    CHECK(m.target(0) == want);
+    CHECK(m.target(5) == want);
+  }
+}
+
+TEST_CASE("A4 a new profile's first executors are asked for at once", "[allocation]") {
+  Manager m(0, 10, 2);
+  m.a.set_tasks_per_executor(7, 2);
+  CHECK_FALSE(m.stage(0, 4));
+  CHECK(m.stage(1, 4, 0, 7));
+  CHECK(m.target(7) == 2);
+  CHECK_FALSE(m.stage(2, 4, 0, 7));
+}
+
+TEST_CASE("A5 the ratio lowers what is needed", "[allocation]") {
+  struct Case {
+    int32_t cores;
+    double ratio;
+    int32_t want;
+  };
+  for (const Case& c : {Case{1, .5, 10},
+                        {1, 1.0 / 3, 7},
+                        {2, 1.0 / 3, 4},
+                        {2, .385, 4},
+                        {1, 1.0, 15},
+                        {4, 1.0 / 3, 3},
+                        {1, .385, 8}}) {
+    AllocationOptions o = with(3, 15, 3);
+    o.tasks_per_executor = c.cores;
+    o.ratio = c.ratio;
+    Manager m(o);
+    m.stage(0, 20);
+    for (int i = 0; i < 6; ++i) m.add();
+    INFO(c.cores << " cores, ratio " << c.ratio);
+    CHECK(m.target() == c.want);
+  }
+}
+
+TEST_CASE("A6 never more than the tasks of all stages need", "[allocation]") {
+  Manager m(0, 10, 0);
+  const auto adds = [&](int n) {
+    Ints v;
+    for (int i = 0; i < n; ++i) v.push_back(m.add());
+    return v;
+  };
+  m.stage(0, 5);
+  CHECK(adds(3) == Ints{1, 2, 2});
+  m.stage(1, 3);
+  m.join("1");
+  m.start({1, 0});
+  CHECK(adds(3) == Ints{1, 2, 0});
+  CHECK(m.target() == 8);
+  m.stage(2, 3);
+  m.start({2, 0});
+  m.start({2, 1});
+  CHECK(adds(2) == Ints{1, 1});
+  m.start({2, 2});
+  CHECK(adds(1) == Ints{0});
+  CHECK(m.target() == 10);
+}
+
+TEST_CASE("A7 copies of slow tasks count until they start, then as running", "[allocation]") {
+  Manager m(0, 10, 0);
+  m.stage(0, 2);
+  for (int32_t i = 0; i < 3; ++i) m.want_copy(0, i);
+  CHECK(m.add() == 1);
+  CHECK(m.add() == 2);
+  CHECK(m.add() == 2);
+  CHECK(m.target() == 5);
+  m.start(0, 0, 2);
+  m.start(0, 0, 3, true);
+  CHECK(m.a.max_needed(0) == 5);
+  CHECK_FALSE(m.a.add_time());
+  CHECK(m.add() == 0);
+}
+
+TEST_CASE("A8 a set that no executor may run wants further ones", "[allocation]") {
+  AllocationOptions o = with(0, 5, 0);
+  o.tasks_per_executor = 2;
+  Manager m(o);
+  m.stage(0, 2);
+  m.add();
+  m.join("1");
+  m.start(0, 0, 2);
+  CHECK(m.a.max_needed(0) == 1);
+  m.unschedulable(0, true);
+  CHECK(m.add() == 1);
+  CHECK(m.target() == 2);
+  m.unschedulable(0, false);
+  CHECK(m.sync() == -1);
+  m.stage(1, 2);
+  m.stage(2, 2);
+  m.join(2, 3);
+  m.unschedulable(0, true);
+  m.unschedulable(1, true);
+  CHECK(m.a.max_needed(0) == 4);
+  m.join("4");
+  CHECK(m.a.max_needed(0) == 5);
+  m.unschedulable(1, false);
+  m.unschedulable(0, false);
+  CHECK(m.a.max_needed(0) == 3);
+  m.end(0, 0, 2);
+  for (int32_t s : {1, 2}) m.done(s);
+  m.done(0);
+  CHECK(m.a.max_needed(0) == 0);
+  m.sync();
+  CHECK(m.target() == 0);
+  CHECK(m.after(3s) == Names{"1", "2", "3", "4"});
+}
+
+TEST_CASE("A9 copies and their originals, as they start and end", "[allocation]") {
+  AllocationOptions o = with(0, 10, 0);
+  o.tasks_per_executor = 4;
+  Manager m(o);
+  m.stage(0, 40);
+  for (const int32_t want : {1, 2, 4, 3}) CHECK(m.add() == want);
+  m.start(0, 0, 40);
+  m.end(0, 0, 30);
+  CHECK(m.a.max_needed(0) == 3);
+  for (int32_t i = 30; i < 40; ++i) m.want_copy(0, i);
+  CHECK(m.a.max_needed(0) == 5);
+  SECTION("copies start, win or are killed") {
+    m.start(0, 30, 40, true);
+    CHECK(m.a.max_needed(0) == 5);
+    m.end(0, 30, 35);
+    CHECK(m.a.max_needed(0) == 4);
+    m.end(0, 30, 35, true, TaskEndKind::TaskKilled);
+    m.end(0, 35, 37, true);
+    CHECK(m.a.max_needed(0) == 2);
+    m.end(0, 35, 37, false, TaskEndKind::TaskKilled);
+    m.end(0, 37, 39);
+    CHECK(m.a.max_needed(0) == 1);
+    m.end(0, 37, 40, true, TaskEndKind::TaskKilled);
+    m.want_copy(0, 39);
+    CHECK(m.a.max_needed(0) == 2);  // the copy wants another host
+    m.start({0, 39, "1", true});
+    CHECK(m.a.max_needed(0) == 1);
+    m.end(0, 39, 40);
+    m.end(0, 39, 40, true, TaskEndKind::TaskKilled);
+    CHECK(m.a.max_needed(0) == 0);
+  }
+  SECTION("a task that ends before its copy starts takes it along") {
+    m.end(0, 30, 35);
+    CHECK(m.a.max_needed(0) == 3);
+    m.start(0, 35, 40, true);
+    CHECK(m.a.max_needed(0) == 3);
+    m.end(0, 35, 40);
+    m.end(0, 35, 38, true, TaskEndKind::TaskKilled);
+    CHECK(m.a.max_needed(0) == 1);
+  }
+}
+
+TEST_CASE("A10 tasks of an older attempt count as running until they end", "[allocation]") {
+  Manager m(0, 10, 0);
+  const auto running = [&] { return m.a.backlog().load(0).running; };
+  m.stage(0, 5);
+  m.start({0, 0});
+  m.start({0, 1});
+  CHECK(running() == 2);
+  m.end({0, 0}, TaskEndKind::FetchFailed);
+  CHECK(running() == 1);
+  m.done(0);
+  m.stage(0, 4, 1);
+  m.start({0, 0, "1", false, 1});
+  m.start({0, 1, "1", false, 1});
+  CHECK(running() == 3);
+  m.end({0, 1});
+  CHECK(running() == 2);
+  m.end({0, 0, "1", false, 1});
+  CHECK(running() == 1);
+  m.end({0, 1, "1", false, 1});
+  CHECK(running() == 0);
+  CHECK(m.a.backlog().load(0).pending == 2);
+}
+
+TEST_CASE("a task whose output is lost waits again, but did not run", "[allocation]") {
+  Manager m(0, 10, 0);
+  m.stage(0, 2);
+  m.start(0, 0, 2);
+  m.end({0, 0});
+  m.end({0, 0}, TaskEndKind::Resubmitted);
+  CHECK(m.a.backlog().load(0).running == 1);
+  CHECK(m.a.backlog().load(0).pending == 1);
+  CHECK(m.a.add_time() == m.now + 1s);
+}
+
+TEST_CASE("A11 the target follows what is needed down", "[allocation]") {
+  Manager m(0, 10, 0);
+  m.stage(0, 5);
+  for (int i = 0; i < 3; ++i) m.add();
+  CHECK(m.target() == 5);
+  m.start(0, 0, 2);
+  CHECK(m.sync() == 0);
+  m.end({0, 0});
+  CHECK(m.sync() == -1);
+  m.end({0, 1});
+  CHECK(m.sync() == -1);
+  CHECK(m.a.to_add(0) == 1);
+}
+
+TEST_CASE("A16 the time to ask is set by the first that waits, cleared when none does",
+          "[allocation]") {
+  Manager m(0, 10, 0);
+  const Time first = m.now + 1s;
+  m.stage(0, 1);
+  CHECK(m.a.add_time() == first);
+  m.now += 500ms;
+  m.stage(1, 1);
+  CHECK(m.a.add_time() == first);
+  m.start({0, 0});
+  CHECK(m.a.add_time() == first);
+  m.start({1, 0});
+  CHECK_FALSE(m.a.add_time());
+  m.now += 500ms;
+  m.stage(2, 1);
+  CHECK(m.a.add_time() == m.now + 1s);
+  for (int32_t s = 0; s < 3; ++s) m.done(s);
+  CHECK_FALSE(m.a.add_time());
+}
+
+TEST_CASE("A17 steps up by the clock", "[allocation]") {
+  Manager m(0, 20, 0);
+  m.stage(0, 1000);
+  const auto after = [&](Duration d) {
+    m.after(d);
+    return m.target();
+  };
+  CHECK(after(500ms) == 0);
+  CHECK(after(1s) == 1);
+  CHECK(after(1s) == 1);
+  CHECK(after(2s) == 3);
+  CHECK(after(2s) == 7);
+  m.start(0, 0, 1000);
+  CHECK(after(2s) == 7);
+  CHECK(after(2s) == 7);
+  m.stage(1, 1000);
+  CHECK(after(1s) == 8);
+  CHECK(after(2s) == 10);
+  CHECK(after(2s) == 14);
+  CHECK(after(2s) == 20);
+  CHECK(after(2s) == 20);
+}
+
+TEST_CASE("A19 tasks of every stage must have started before the clock stops", "[allocation]") {
+  Manager m(0, 10, 0);
+  m.stage(0, 2);
+  m.stage(1, 2);
+  m.start(0, 0, 2);
+  CHECK(m.a.add_time());
+  m.start({1, 0});
+  CHECK(m.a.add_time());
+  m.start({1, 1});
+  CHECK_FALSE(m.a.add_time());
+}
+
+TEST_CASE("A20 the way up begins at what is there", "[allocation]") {
+  Manager m(0, 100000, 0);
+  m.stage(0, 15);
+  for (int i = 0; i < 4; ++i) m.add();
+  CHECK(m.target() == 15);
+  m.join(1, 15);
+  m.done(0);
+  m.sync();
+  CHECK(m.target() == 0);
+  m.stage(1, 1000);
+  CHECK(m.add() == 16);
+}
+
+TEST_CASE("A21 A22 A23 the first executors are not taken back before they had a chance",
+          "[allocation]") {
+  SECTION("A21 a stage ends that") {
+    Manager m(2, 5, 3);
+    CHECK(m.sync() == 0);
+    CHECK(m.target() == 3);
+    m.stage(0, 2);
+    m.sync();
+    CHECK(m.target() == 2);
+  }
+  SECTION("A22 so does the idle timeout") {
+    Manager m(2, 5, 3);
+    m.join(1, 3);
+    CHECK(m.after(2s).empty());
+    CHECK(m.target() == 3);
+    CHECK(m.after(1s) == Names{"1"});
+    CHECK(m.target() == 2);
+  }
+  SECTION("A23 down to the minimum") {
+    Manager m(1, 5, 3);
+    m.join(1, 3);
+    CHECK(m.after(3s) == Names{"1", "2"});
+    CHECK(m.target() == 1);
+  }
+}
+
+TEST_CASE("A25 a failed task still needs its executor", "[allocation]") {
+  Manager m(0, 5, 0);
+  m.stage(0, 1);
+  m.start({0, 0});
+  CHECK(m.a.max_needed(0) == 1);
+  m.end({0, 0}, TaskEndKind::ExceptionFailure);
+  CHECK(m.a.max_needed(0) == 1);
+  CHECK(m.a.add_time());
+}
+
+TEST_CASE("A26 reset forgets executors and starts over", "[allocation]") {
+  Manager m(1, 10, 2);
+  m.join(1, 5);
+  m.stage(0, 100);
+  for (int i = 0; i < 2; ++i) m.add();
+  CHECK(m.target() > 2);
+  m.done(0);
+  m.after(3s);
+  CHECK(m.pending() > 0);
+  m.a.reset();
+  CHECK(m.target() == 2);
+  CHECK(m.a.to_add(0) == 1);
+  CHECK_FALSE(m.a.add_time());
+  CHECK(m.a.monitor().count() == 0);
+  CHECK(m.pending() == 0);
+  m.join(6, 8);
+  m.stage(1, 100);
+  CHECK(m.add() == 2);  // 3 are there, one more
+}
+
+// ---- removal -----------------------------------------------------------------------------------
+
+TEST_CASE("A12 never below the minimum, by profile", "[allocation]") {
+  Manager m(5, 10, 5);
+  for (int i = 1; i <= 10; ++i) m.join("a" + std::to_string(i));
+  CHECK(m.after(3s) == Names{"a1", "a10", "a2", "a3", "a4"});
+  CHECK(m.after(3s).empty());
+  CHECK(m.pending() == 5);
+  m.leave("a1");
+  m.leave("a1");
+  m.leave("none");
+  m.leave("a2");
+  CHECK(m.pending() == 3);
+  CHECK(m.after(3s).empty());
+  m.stage(9, 1, 0, 4);
+  for (int i = 1; i <= 7; ++i) m.join("b" + std::to_string(i), 4);
+  CHECK(m.after(3s) == Names{"b1", "b2"});
+}
+
+TEST_CASE("A13 never below the target", "[allocation]") {
+  Manager m(5, 12, 5);
+  m.stage(0, 8);
+  for (int i = 0; i < 3; ++i) m.add();
+  m.join(1, 8);
+  CHECK(m.target() == 8);
+  CHECK(m.after(3s).empty());
+  for (int32_t i = 0; i < 3; ++i) m.start({0, i, "8"});
+  for (int32_t i = 0; i < 3; ++i) m.end({0, i, "8"});
+  CHECK(m.after(0s) == Names{"1", "2", "3"});
+  CHECK(m.after(0s).empty());
+}
+
+TEST_CASE("A14 with 12 live and a target of 8, four may go", "[allocation]") {
+  Manager m(5, 12, 5);
+  m.stage(0, 8);
+  for (int i = 0; i < 3; ++i) m.add();
+  for (char c = 'a'; c < 'a' + 12; ++c) m.join(std::string(1, c));
+  CHECK(m.after(3s) == Names{"a", "b", "c", "d"});
+  CHECK(m.after(1s).empty());
+  m.leave("a");
+  m.join("z");
+  CHECK(m.after(0s) == Names{"e"});
+}
+
+TEST_CASE("A15 why executors went is counted", "[allocation]") {
+  SECTION("killed") {
+    Manager m(0, 10, 0);
+    m.join(1, 3);
+    CHECK(m.after(3s).size() == 3);
+    m.leave("1");
+    m.join("4");
+    m.leave("4", "Command exited with code 1");
+    CHECK(m.a.monitor().removals() == RemovalCounts{0, 0, 1, 1});
+  }
+  SECTION("decommissioned") {
+    AllocationOptions o = with(0, 10, 0);
+    o.decommission = true;
+    Manager m(o);
+    m.join(1, 3);
+    CHECK(m.after(3s).size() == 3);
+    CHECK(m.a.monitor().decommissioning() == 3);
+    m.leave("1", kDecommissionFinished);
+    m.leave("2", "Executor decommission: spark scale down");
+    CHECK(m.a.monitor().removals() == RemovalCounts{1, 1, 0, 0});
+  }
+}
+
+TEST_CASE("A18 removal by the clock, by kill or by decommission", "[allocation]") {
+  AllocationOptions o = with(1, 20, 1);
+  o.decommission = GENERATE(false, true);
+  Manager m(o);
+  const auto leaving = [&] {
+    return o.decommission ? m.a.monitor().decommissioning() : m.a.monitor().pending_removal();
+  };
+  m.join(1, 3);
+  m.after(1500ms);
+  CHECK(leaving() == 0);
+  m.after(3s);
+  CHECK(leaving() == 2);
+  m.join(4, 7);
+  for (const char* e : {"4", "5", "6"}) m.start({0, 0, e});
+  m.after(1s);
+  CHECK(leaving() == 3);
+  m.after(3s);
+  CHECK(leaving() == 4);
+  for (const char* e : {"4", "5", "6"}) m.end({0, 0, e});
+  m.after(1s);
+  CHECK(leaving() == 4);
+  m.after(2s);
+  CHECK(leaving() == 6);
+  CHECK((o.decommission ? m.pending() : m.a.monitor().decommissioning()) == 0);
+}
+
+TEST_CASE("A27 the target falls with the next step, then the idle one goes", "[allocation]") {
+  Manager m(1, 2, 1);
+  m.stage(0, 2);
+  m.add();
+  CHECK(m.target() == 2);
+  m.join(1, 2);
+  m.start({0, 0, "1"});
+  m.start({0, 1, "2"});
+  m.end({0, 0, "1"});
+  CHECK(m.a.max_needed(0) == 1);
+  CHECK(m.target() == 2);
+  CHECK(m.after(100ms).empty());
+  CHECK(m.target() == 1);
+  CHECK(m.after(3s) == Names{"1"});
+  CHECK(m.target() == 1);
+}
+
+// ---- the monitor -------------------------------------------------------------------------------
+
+namespace {
+
+/// Idle 60 s, with cached blocks 120 s, with shuffle outputs 240 s.
+struct Watch {
+  explicit Watch(bool service = false, Duration shuffle = 240s) {
+    o.idle_timeout = 60s;
+    o.cached_idle_timeout = 120s;
+    o.shuffle_timeout = shuffle;
+    o.shuffle_tracking = true;
+    o.shuffle_service = o.service_has_rdds = service;
+  }
+  static Time t(Duration d) { return Time{} + 1000s + d; }
+  void add(const std::string& id) { m.executor_added({id}, 0, now); }
+  Names idle(Duration at) {
+    Names v;
+    for (const auto& one : m.timed_out(t(at))) v.push_back(one.executor.value);
+    return v;
+  }
+  void start(const std::string& id = "1") { m.task_started({id}, now); }
+  void end(const std::string& id = "1", int32_t stage = 0, bool ok = true) {
+    m.task_ended({id}, StageId{stage}, ok, now);
+  }
+  void block(const std::string& id, const std::string& name, bool memory, bool disk = false) {
+    m.block_updated({id}, BlockUpdate{name, memory, disk, 1, 1});
+  }
+  void job(int32_t id, std::vector<std::pair<int32_t, int32_t>> stage_shuffle) {
+    std::vector<StageInfo> stages;
+    for (const auto& [stage, shuffle] : stage_shuffle) {
+      StageInfo& s = stages.emplace_back();
+      s.stage = StageId{stage};
+      s.shuffle = ShuffleId{shuffle};
+    }
+    m.job_started(JobId{id}, stages);
+  }
+  AllocationOptions o;
+  ExecutorMonitor m{o};
+  Time now = t(0s);
+};
+
+}  // namespace
+
+TEST_CASE("A28 idle from the end of the last task on", "[allocation]") {
+  Watch w;
+  w.add("1");
+  CHECK(w.idle(59s).empty());
+  CHECK(w.idle(60s) == Names{"1"});
+  w.start();
+  CHECK(w.idle(60s).empty());
+  w.start();
+  w.now = Watch::t(100s);
+  w.end();
+  CHECK(w.idle(500s).empty());
+  w.now = Watch::t(200s);
+  w.end();
+  CHECK(w.idle(259s).empty());
+  CHECK(w.idle(260s) == Names{"1"});
+}
+
+TEST_CASE("A29 A30 cached blocks prolong it, by rdd and partition", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.block("1", "rdd_1_0", true);
+  CHECK(w.idle(60s).empty());
+  CHECK(w.idle(120s) == Names{"1"});
+  w.start();
+  CHECK(w.idle(600s).empty());
+  w.end();
+  w.block("1", "rdd_1_1", false, true);
+  w.block("1", "rdd_2_0", true);
+  w.block("1", "rdd_1_0", false);
+  CHECK(w.idle(60s).empty());
+  w.m.rdd_unpersisted(RddId{1});
+  CHECK(w.idle(60s).empty());
+  CHECK(w.idle(120s) == Names{"1"});
+  w.block("1", "broadcast_0_piece0", true);
+  w.block("1", "rdd_2_0", false);
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
+TEST_CASE("A31 several executors, each with its own time, in order", "[allocation]") {
+  Watch w;
+  for (const char* e : {"2", "3", "1"}) w.add(e);
+  w.block("2", "rdd_1_0", true);
+  w.now = Watch::t(30s);
+  w.start("2");
+  w.end("2");
+  w.now = Watch::t(80s);
+  w.start("3");
+  w.now = Watch::t(60s);
+  CHECK(w.idle(60s) == Names{"1"});
+  w.now = Watch::t(80s);
+  w.end("3");
+  CHECK(w.idle(140s) == Names{"1", "3"});
+  CHECK(w.idle(150s) == Names{"1", "2", "3"});
+}
+
+TEST_CASE("A32 A37 what comes late about a removed executor is ignored", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.m.executor_removed({"1"}, "x");
+  w.start();
+  w.block("1", "rdd_1_0", true);
+  w.end();
+  CHECK(w.m.count() == 0);
+  CHECK(w.idle(600s).empty());
+}
+
+TEST_CASE("A33 blocks that a shuffle service serves don't hold an executor", "[allocation]") {
+  struct Case {
+    bool service, memory, disk, held;
+  };
+  for (const Case& c : {Case{false, true, false, true},
+                        {false, false, true, true},
+                        {false, true, true, true},
+                        {true, true, false, true},
+                        {true, false, true, false},
+                        {true, true, true, false}}) {
+    Watch w(c.service);
+    w.add("1");
+    w.block("1", "rdd_1_0", c.memory, c.disk);
+    CHECK(w.idle(60s).empty() == c.held);
+  }
+  Watch w(true);
+  w.add("1");
+  w.block("1", "rdd_1_0", true, false);
+  CHECK(w.idle(60s).empty());
+  w.block("1", "rdd_1_0", true, true);
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
+TEST_CASE("A34 one that is killed is in no list; one whose kill was refused comes back",
+          "[allocation]") {
+  Watch w;
+  for (const char* e : {"1", "2", "3"}) w.add(e);
+  CHECK(w.idle(60s) == Names{"1", "2", "3"});
+  w.m.killed({{"1"}});
+  CHECK(w.idle(60s) == Names{"2", "3"});
+  CHECK(w.idle(60s) == Names{"2", "3"});
+  w.now = Watch::t(70s);
+  w.start("2");
+  CHECK(w.idle(70s) == Names{"3"});
+  w.m.killed({{"3"}});
+  CHECK(w.m.pending_removal() == 2);
+  w.end("2");
+  CHECK(w.idle(129s).empty());
+  CHECK(w.idle(130s) == Names{"2"});
+}
+
+TEST_CASE("A35 outputs that a running job may read hold an executor", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.job(1, {{1, 0}, {2, 1}});
+  w.job(2, {{3, 1}});
+  w.start();
+  w.end("1", 1, false);
+  CHECK(w.idle(60s) == Names{"1"});
+  w.start();
+  w.end("1", 1);
+  CHECK(w.idle(1000s).empty());
+  w.start();
+  w.end("1", 3);
+  w.m.job_ended(JobId{1});
+  CHECK(w.idle(1000s).empty());
+  w.m.job_ended(JobId{2});
+  CHECK(w.idle(120s).empty());
+  CHECK(w.idle(240s) == Names{"1"});
+  w.job(3, {{4, 1}});
+  CHECK(w.idle(1000s).empty());
+  w.m.job_ended(JobId{3});
+  CHECK(w.idle(240s) == Names{"1"});
+  w.m.shuffle_cleaned(ShuffleId{0});
+  CHECK(w.idle(240s) == Names{"1"});
+  w.m.shuffle_cleaned(ShuffleId{1});
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
+TEST_CASE("A35 a stage that two jobs share is tracked until both have ended", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.job(1, {{1, 0}});
+  w.job(2, {{1, 0}});
+  w.m.job_ended(JobId{1});
+  w.start();
+  w.end("1", 1);
+  CHECK(w.idle(1000s).empty());
+}
+
+TEST_CASE("A35 a shuffle service makes tracking needless", "[allocation]") {
+  Watch w(true);
+  w.add("1");
+  w.job(1, {{1, 0}});
+  w.start();
+  w.end("1", 1);
+  w.m.shuffle_cleaned(ShuffleId{0});
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
+TEST_CASE("A36 a timeout without end never passes", "[allocation]") {
+  Watch w(false, kNever);
+  w.add("1");
+  w.job(1, {{1, 0}});
+  w.start();
+  w.end("1", 1);
+  w.m.job_ended(JobId{1});
+  CHECK(w.m.timed_out(Time::max() - 1us).empty());
+}
+
+TEST_CASE("A38 the longest of the timeouts that apply counts", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.job(1, {{1, 0}});
+  w.start();
+  w.end("1", 1);
+  w.block("1", "rdd_1_0", true);
+  w.m.job_ended(JobId{1});
+  CHECK(w.idle(239s).empty());
+  w.m.shuffle_cleaned(ShuffleId{0});
+  CHECK(w.idle(119s).empty());
+  CHECK(w.idle(120s) == Names{"1"});
+}
+
+// ---- exit reasons ------------------------------------------------------------------------------
+
+TEST_CASE("the end of a process in words", "[allocation]") {
+  struct Case {
+    ProcessExited end;
+    std::string want;
+  };
+  const std::vector<Case> cases = {
+      {{0, 0}, "Command exited with code 0"},
+      {{0, 1}, "Command exited with code 1"},
+      {{0, 137}, "Command exited with code 137"},
+      {{0, 137, true}, "Command exited with code 137 (died from signal 9, SIGKILL)"},
+      {{0, 139, true}, "Command exited with code 139 (died from signal 11, SIGSEGV)"},
+      {{0, 163, true}, "Command exited with code 163 (died from signal 35)"},
+      {{0, 56}, "Command exited with code 56 (Unable to send heartbeats to driver.)"},
+      {{0, 53},
+       "Command exited with code 53 (Failed to create local directory (bad spark.local.dir?))"},
+  };
+  for (const Case& c : cases) CHECK(explain(c.end) == c.want);
+  CHECK(explain({0, 137, true, true}).find("SIGKILL): out of memory, the kernel ended it") !=
+        std::string::npos);
+}
