@@ -108,6 +108,9 @@ void Driver::message(PeerId from, int32_t slot, ExecutorHeartbeat& m, Turn& turn
     if (reregister) know_blocks_of(executors_.at(slot), turn);
   }
   turn.send(from, HeartbeatAnswer{reregister});
+  // Its worker was lost, or it was silent for too long: nobody else would ever end it.
+  if (slot >= 0 && executors_.at(slot).state == Executor::State::Removed)
+    turn.send(from, StopExecutor{});
 }
 
 void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {

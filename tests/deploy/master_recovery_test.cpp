@@ -126,6 +126,15 @@ TEST_CASE("recovery: a new worker at a recovering one's address replaces it", "[
   CHECK(r.status().workers[0].id.value == "worker-a-2");
 }
 
+TEST_CASE("recovery: a worker that took another's place while no master was there registers anew",
+          "[master]") {
+  Run r(options(), one_of_each());
+  // MasterChanged went to the address of worker-a; who answers has never registered.
+  auto out = r.from(1, WorkerSchedulerState{{"worker-a-2"}, {}, {}});
+  CHECK(to_worker<ReconnectWorker>(out).size() == 1);
+  CHECK(r.status().workers.size() == one_of_each().workers.size());
+}
+
 TEST_CASE("recovery: what a worker runs for nobody is killed, nonsense is not taken over",
           "[master]") {
   Run r(options(), one_of_each());

@@ -174,6 +174,18 @@ TEST_CASE("an executor that says why it ends is believed", "[driver]") {
   CHECK(c.seen<ExecutorRemoved>().size() == 1);
 }
 
+TEST_CASE("B4 an executor that was given up and still lives is told to stop", "[driver]") {
+  Cluster c(test_options());
+  c.executor("A");
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  CHECK(c.messages<StopExecutor>("A").empty());
+  // The worker is gone; its child goes on.
+  c.on(BackendExecutorExited{ExecutorId{"A"}, std::nullopt, "worker lost", "hA"});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  CHECK(c.messages<HeartbeatAnswer>("A").at(0).reregister == true);
+  CHECK(c.messages<StopExecutor>("A").size() == 1);
+}
+
 TEST_CASE("B3 B4 heartbeats are answered, by block table", "[driver]") {
   Cluster c(test_options());
   c.executor("A");

@@ -42,7 +42,9 @@ constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "cached block recomputed",
                                             "block manager registered again",
                                             "output not stored",
-                                            "services failed"};
+                                            "services failed",
+                                            "master recovered",
+                                            "worker removed"};
 
 std::string text(TaskId id) { return "task " + std::to_string(id.value); }
 std::string text(StageId id) { return "stage " + std::to_string(id.value); }
@@ -121,6 +123,7 @@ void Checks::justified(const JobPlan&, uint64_t ticket, const std::string& error
       broken("aborted too early", error);
     return reached(Path::StageAbort);
   }
+  if (given_up() && error.ends_with(given_up_)) return;
   broken("job failed without a reason", error);
 }
 

@@ -49,8 +49,10 @@ enum class Path : uint8_t {
   Reregistered,
   OutputNotStored,
   ServicesFailed,
+  MasterRecovered,
+  WorkerRemoved,
 };
-inline constexpr size_t kPaths = 33;
+inline constexpr size_t kPaths = 35;
 const char* name_of(Path path);
 
 /// Throws Broken as soon as something does not hold. Thread: the simulator's.
@@ -66,6 +68,9 @@ class Checks {
 
   // ---- what the driver's host sees; a ticket is the job's place in the scenario plus one ----
   void submitted(uint64_t ticket) { open_.insert(ticket); }
+  /// The cluster manager gives no executors any more: jobs may fail with that.
+  void given_up(const std::string& reason) { given_up_ = reason; }
+  bool given_up() const { return !given_up_.empty(); }
   void may_be_cancelled(uint64_t ticket) { cancelled_.insert(ticket); }
   void delivered(const core::DeliverResult& result);
   void ended(const core::DeliverJobEnd& end);
@@ -139,6 +144,7 @@ class Checks {
   std::map<std::string, int64_t> epochs_;
   std::map<std::pair<StageId, int32_t>, TaskId> committers_;
   int64_t epoch_ = 0;
+  std::string given_up_;
 };
 
 }  // namespace tinderbox::sim

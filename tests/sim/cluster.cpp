@@ -23,13 +23,12 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
       network_(world_, network_settings(scenario.settings)),
       lineage_(scenario.nodes),
       checks_(world_, lineage_, scenario),
-      in_{world_, network_, lineage_, scenario_.settings, checks_},
-      driver_(in_, [this](const ExecutorId& id, bool) { kill(id); }) {
-  for (int32_t i = 0; i < scenario.executors; ++i) {
-    ++starting_;
-    world_.after(nullptr, world_.random().between(Duration{0}, Duration{500ms}),
-                 [this, i] { start_executor(host(i), false); });
-  }
+      in_{world_, network_, lineage_, scenario_.settings, checks_, app_},
+      driver_(in_, [this](const ExecutorId& id, bool) { manager_->kill(id); }),
+      fleet_(in_),
+      manager_(scenario.standalone ? make_standalone_manager(in_, fleet_, driver_, scenario_)
+                                   : make_seeded_manager(in_, fleet_, driver_, scenario_)) {
+  manager_->start();
   for (size_t i = 0; i < scenario.jobs.size(); ++i)
     world_.after(nullptr, scenario.jobs[i].at,
                  [this, i] { driver_.submit(i + 1, scenario_.jobs[i]); });
@@ -37,76 +36,18 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
     world_.after(nullptr, fault.at, [this, &fault] { begin(fault); });
 }
 
-// ---- the cluster manager -----------------------------------------------------------------------
-
-void Cluster::start_executor(const std::string& host, bool build_fails) {
-  --starting_;
-  const int32_t number = next_executor_++;
-  const std::string id = std::to_string(number);
-  executors_.push_back(std::make_unique<SimExecutor>(
-      in_, id, host, static_cast<PeerId>(1000 * (number + 1)), build_fails,
-      [this, id, host](int code, const std::string& reason) { exited(id, host, code, reason); }));
-  world_.trace("manager", "starts executor " + id + " on " + host);
-  SimExecutor& started = *executors_.back();
-  world_.after(started.process(), Duration{1}, [&started] { started.start(); });
-}
-
-void Cluster::replace_later(const std::string& host) {
-  ++starting_;
-  const Duration delay = world_.random().long_tailed(scenario_.settings.start_delay);
-  world_.after(nullptr, std::min(delay, Duration{20s}),
-               [this, host] { start_executor(host, std::exchange(build_fails_, false)); });
-}
-
-void Cluster::exited(const std::string& id, const std::string& host, int code,
-                     const std::string& reason) {
-  replace_later(host);
-  if (world_.random().chance(scenario_.settings.untold)) return;
-  BackendExecutorExited event{ExecutorId{id}, code, reason, {}};
-  if (losing_ == host) {
-    event.exit_code.reset();
-    event.worker_host = host;
-  }
-  world_.after(driver_.process(),
-               world_.random().between(Duration{0}, scenario_.settings.manager_delay),
-               [this, event] { driver_.post(event); });
-}
-
-void Cluster::kill(const ExecutorId& id) {
-  for (const auto& e : executors_)
-    if (e->id() == id.value)
-      world_.after(nullptr, world_.random().between(Duration{0}, scenario_.settings.manager_delay),
-                   [e = e.get()] { e->die(143, false, "killed by the cluster manager"); });
-}
-
-void Cluster::lose_host(const std::string& host) {
-  losing_ = host;
-  for (size_t i = 0; i < executors_.size(); ++i)
-    if (executors_[i]->process()->host == host) executors_[i]->die(1, true, "its host is gone");
-  losing_.clear();
-  checks_.reached(Path::HostLost);
-  world_.after(driver_.process(),
-               world_.random().between(Duration{0}, scenario_.settings.manager_delay),
-               [this, host] {
-                 driver_.post(BackendWorkerRemoved{host, "it is gone"});
-               });
-}
-
 // ---- faults ------------------------------------------------------------------------------------
-
-SimExecutor* Cluster::executor(int32_t number) {
-  std::vector<SimExecutor*> alive;
-  for (const auto& e : executors_)
-    if (e->alive()) alive.push_back(e.get());
-  return alive.empty() ? nullptr : alive[static_cast<size_t>(number) % alive.size()];
-}
 
 void Cluster::begin(const Fault& f) {
   if (checks_.all_ended()) return;
-  SimExecutor* const e = executor(f.target);
-  SimExecutor* const other = executor(f.other);
+  SimExecutor* const e = fleet_.pick(f.target);
+  SimExecutor* const other = fleet_.pick(f.other);
   world_.trace("fault", std::string(name_of(f.kind)) + (e ? " " + e->process()->name : ""));
-  if (!e) return;
+  if (f.kind >= kFirstOfManager) {
+    if (manager_->begin(f)) checks_.reached(f.kind);
+    return;
+  }
+  if (!e || !driver_.opened()) return;
   checks_.reached(f.kind);
   Process& p = *e->process();
   switch (f.kind) {
@@ -115,7 +56,7 @@ void Cluster::begin(const Fault& f) {
     case Kind::SilentCrash:
       return e->die(1, true, "crashed with its machine");
     case Kind::HostLoss:
-      return lose_host(p.host);
+      return manager_->lose_host(p.host);
     case Kind::Cut:
       return void(network_.cut(p, *driver_.process()));
     case Kind::CutBlocks:
@@ -148,7 +89,7 @@ void Cluster::begin(const Fault& f) {
     case Kind::TasksThrow:
       return e->make_tasks_throw(f.length);
     case Kind::BuildFails:
-      build_fails_ = true;
+      fleet_.fail_next();
       return e->die(1, false, "crashed");
     default:
       return user_fault(f);
@@ -157,7 +98,7 @@ void Cluster::begin(const Fault& f) {
 
 void Cluster::user_fault(const Fault& f) {
   if (f.kind == Kind::KillTask) {
-    const std::vector<TaskId> tasks = executor(f.target)->running_tasks();
+    const std::vector<TaskId> tasks = fleet_.pick(f.target)->running_tasks();
     if (!tasks.empty())
       driver_.post(KillTaskAttempt{tasks[static_cast<size_t>(f.other) % tasks.size()], true,
                                    "killed by the user"});
@@ -216,16 +157,32 @@ void Cluster::settle() {
   while (!driver_.machine().idle_state_is_clean() && world_.step(limit)) {
   }
   checks_.at_end(driver_.machine());
+  if (checks_.given_up()) return;
+  while (outlives_removal() && world_.step(limit)) {
+  }
+  if (const SimExecutor* e = outlives_removal())
+    throw Broken("an executor outlives its removal", e->process()->name);
   const Time quiet = world_.now() + 5s;
   while (world_.step(quiet)) {
   }
   check_executors();
 }
 
+/// Null: none does. Whoever the driver has given up is to end.
+const SimExecutor* Cluster::outlives_removal() const {
+  const Executors& known = driver_.machine().executors();
+  for (int32_t slot = 0; slot < known.count(); ++slot) {
+    if (known.at(slot).state != Executor::State::Removed) continue;
+    for (const auto& e : fleet_.all())
+      if (e->alive() && e->id() == known.at(slot).id.value) return e.get();
+  }
+  return nullptr;
+}
+
 /// An executor that serves the driver has forgotten the programs of stages that are over.
 void Cluster::check_executors() const {
   const Executors& known = driver_.machine().executors();
-  for (const auto& e : executors_) {
+  for (const auto& e : fleet_.all()) {
     const Process& p = *e->process();
     if (!p.alive || p.paused_until > world_.now() - 5s || p.slow_until > world_.now() - 5s)
       continue;

@@ -1,4 +1,4 @@
-// One run: a driver, executors from a seeded cluster manager, jobs, faults, checks.
+// One run: a driver, a cluster manager and its executors, jobs, faults, checks.
 #pragma once
 
 #include <array>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tests/sim/driver.hpp"
+#include "tests/sim/fleet.hpp"
+#include "tests/sim/manager.hpp"
 #include "tests/sim/scenario.hpp"
 
 namespace tinderbox::sim {
@@ -35,16 +37,8 @@ class Cluster {
   void begin(const Fault& fault);
   void user_fault(const Fault& fault);
   void cancel(const Fault& fault);
-  void start_executor(const std::string& host, bool build_fails);
-  void exited(const std::string& id, const std::string& host, int code, const std::string& reason);
-  void replace_later(const std::string& host);
-  void kill(const ExecutorId& id);
-  void lose_host(const std::string& host);
-  SimExecutor* executor(int32_t number);
-  std::string host(int32_t number) const {
-    return "host-" + std::to_string(number % scenario_.hosts);
-  }
   void settle();
+  const SimExecutor* outlives_removal() const;
   void check_executors() const;
 
   const Scenario& scenario_;
@@ -52,12 +46,11 @@ class Cluster {
   Network network_;
   Lineage lineage_;
   Checks checks_;
+  AppId app_;
   Surroundings in_;
   SimDriver driver_;
-  std::vector<std::unique_ptr<SimExecutor>> executors_;
-  int32_t next_executor_ = 0, starting_ = 0;
-  bool build_fails_ = false;
-  std::string losing_;  // this host's executors die with it
+  Fleet fleet_;
+  std::unique_ptr<Manager> manager_;
 };
 
 }  // namespace tinderbox::sim

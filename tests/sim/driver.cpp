@@ -14,9 +14,9 @@ ProcessPtr driver_process() {
   return process;
 }
 
-DriverOptions driver_options(const Settings& s) {
+DriverOptions driver_options(const Settings& s, const AppId& app) {
   DriverOptions o;
-  o.app = AppId{"app-1"};
+  o.app = app;
   o.build_id = "b1";
   o.code_hash = "c1";
   o.driver_block_address = kDriverBlocks;
@@ -58,18 +58,31 @@ SimDriver::SimDriver(Surroundings in, Kill kill)
       control_(in.network, process_, kDriverAddress, 1),
       blocks_(in.network, process_, kDriverBlocks, 1),
       control_board_(control_),
-      block_board_(blocks_),
-      machine_(driver_options(in.settings), codec()),
-      client_(client_options(in.settings, 7)),
-      shell_(loop_, control_board_, machine_, *this, "Driver"),
-      fetching_(loop_, block_board_, client_, *this, "BlockClient") {
-  shell_.listen<ToDriver>();
-  shell_.listen_losses();
-  fetching_.listen<FromBlocks>();
-  fetching_.listen_losses();
+      block_board_(blocks_) {}
+
+void SimDriver::open(const AppId& app) {
+  in_.app = app;
+  machine_ = std::make_unique<Driver>(driver_options(in_.settings, app), codec());
+  client_ = std::make_unique<BlockClient>(client_options(in_.settings, app, 7));
+  shell_ =
+      std::make_unique<Shell<Driver, SimDriver>>(loop_, control_board_, *machine_, *this, "Driver");
+  fetching_ = std::make_unique<Shell<BlockClient, SimDriver>>(loop_, block_board_, *client_, *this,
+                                                              "BlockClient");
+  shell_->listen<ToDriver>();
+  shell_->listen_losses();
+  fetching_->listen<FromBlocks>();
+  fetching_->listen_losses();
+  for (DriverEvent& event : std::exchange(early_, {})) shell_->feed(std::move(event));
 }
 
-void SimDriver::post(DriverEvent event) { shell_.post(std::move(event)); }
+void SimDriver::post(DriverEvent event) {
+  in_.world.after(process_, Duration{1}, [this, event = std::move(event)] {
+    if (shell_)
+      shell_->feed(event);
+    else
+      early_.push_back(event);
+  });
+}
 
 void SimDriver::submit(uint64_t ticket, const JobPlan& plan) {
   JobRequest request;
@@ -107,14 +120,14 @@ void SimDriver::apply(const FetchResult& e) {
   const uint64_t fetch = next_fetch_++;
   fetches_[fetch] = e.task;
   in_.world.after(process_, Duration{1}, [this, fetch, e] {
-    fetching_.feed(FetchBlocks{fetch, {{0, e.from.address, e.block, e.size}}});
+    fetching_->feed(FetchBlocks{fetch, {{0, e.from.address, e.block, e.size}}});
   });
 }
 
 void SimDriver::apply(const DeliverBlock& e) {
   const auto node = fetches_.extract(e.request);
   if (node.empty()) return;
-  fetching_.feed(EndRequest{e.request});
+  fetching_->feed(EndRequest{e.request});
   post(ResultFetched{node.mapped(), e.bytes});
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/scheduler/driver.hpp"
 #include "core/shell.hpp"
@@ -19,11 +20,17 @@ class SimDriver {
   using Kill = std::function<void(const ExecutorId&, bool replace)>;
   SimDriver(Surroundings in, Kill kill);
 
+  /// The application is registered: the machine exists from now on.
+  void open(const AppId& app);
+  bool opened() const { return machine_ != nullptr; }
   /// As RealDriverRuntime::post: on the driver's loop, later.
   void post(core::DriverEvent event);
   void submit(uint64_t ticket, const JobPlan& plan);
 
-  const core::Driver& machine() const { return machine_; }
+  /// Only once opened().
+  const core::Driver& machine() const { return *machine_; }
+  SimLoop& loop() { return loop_; }
+  core::Switchboard& board() { return control_board_; }
   const ProcessPtr& process() const { return process_; }
 
   // ---- effects ----
@@ -35,7 +42,9 @@ class SimDriver {
   void apply(const core::SendShared& e);
   void apply(const core::KillBackendExecutor& e) { kill_(e.executor, e.replace); }
   void apply(const core::DeliverBlock& e);
-  void end_of_turn() { in_.checks.turn_ended(machine_); }
+  void end_of_turn() {
+    if (machine_) in_.checks.turn_ended(*machine_);
+  }
 
  private:
   Surroundings in_;
@@ -44,10 +53,11 @@ class SimDriver {
   SimLoop loop_;
   SimEndpoint control_, blocks_;
   core::Switchboard control_board_, block_board_;
-  core::Driver machine_;
-  core::BlockClient client_;
-  core::Shell<core::Driver, SimDriver> shell_;
-  core::Shell<core::BlockClient, SimDriver> fetching_;
+  std::unique_ptr<core::Driver> machine_;
+  std::unique_ptr<core::BlockClient> client_;
+  std::unique_ptr<core::Shell<core::Driver, SimDriver>> shell_;
+  std::unique_ptr<core::Shell<core::BlockClient, SimDriver>> fetching_;
+  std::vector<core::DriverEvent> early_;
   std::map<uint64_t, TaskId> fetches_;
   uint64_t next_fetch_ = 1;
 };

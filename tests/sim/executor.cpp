@@ -39,13 +39,13 @@ ProcessPtr make_process(World& world, const std::string& name, const std::string
 }
 
 ExecutorOptions executor_options(const std::string& id, const std::string& host,
-                                 const Settings& settings, uint64_t seed) {
+                                 const Settings& settings, const AppId& app, uint64_t seed) {
   ExecutorOptions o;
   o.driver_address = kDriverAddress;
   o.id = ExecutorId{id};
   o.host = host;
   o.cores = settings.cores;
-  o.who = Identity{"", AppId{"app-1"}, 0, ""};
+  o.who = Identity{"", app, 0, ""};
   o.build_id = "b1";
   o.code_hash = "c1";
   o.seed = seed;
@@ -54,9 +54,9 @@ ExecutorOptions executor_options(const std::string& id, const std::string& host,
 
 }  // namespace
 
-BlockClientOptions client_options(const Settings& settings, uint64_t seed) {
+BlockClientOptions client_options(const Settings& settings, const AppId& app, uint64_t seed) {
   BlockClientOptions o;
-  o.who = Identity{"", AppId{"app-1"}, 0, ""};
+  o.who = Identity{"", app, 0, ""};
   o.max_in_flight = 300;
   o.max_requests = 8;
   o.max_per_address = 4;
@@ -81,9 +81,9 @@ SimExecutor::SimExecutor(Surroundings in, std::string id, const std::string& hos
       blocks_(in.network, process_, block_address_, first_peer + 500),
       control_board_(control_),
       block_board_(blocks_),
-      machine_(executor_options(id_, host, in.settings, in.world.random().next())),
-      server_({.app = AppId{"app-1"}}),
-      client_(client_options(in.settings, in.world.random().next())),
+      machine_(executor_options(id_, host, in.settings, in.app, in.world.random().next())),
+      server_({.app = in.app}),
+      client_(client_options(in.settings, in.app, in.world.random().next())),
       shell_(loop_, control_board_, machine_, *this, "Executor"),
       serving_(loop_, block_board_, server_, *this, "BlockServer"),
       fetching_(loop_, block_board_, client_, *this, "BlockClient") {

@@ -24,7 +24,7 @@ namespace tinderbox::sim {
 inline constexpr const char* kDriverAddress = "driver:7078";
 inline constexpr const char* kDriverBlocks = "driver:7079";
 
-core::BlockClientOptions client_options(const Settings& settings, uint64_t seed);
+core::BlockClientOptions client_options(const Settings& settings, const AppId& app, uint64_t seed);
 
 /// Everything an executor lives in. Outlives it.
 struct Surroundings {
@@ -33,6 +33,7 @@ struct Surroundings {
   Lineage& lineage;
   const Settings& settings;
   Checks& checks;
+  AppId& app;  // as the cluster manager called it
 };
 
 class SimExecutor {

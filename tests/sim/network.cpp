@@ -60,7 +60,7 @@ PeerId Network::connect(SimEndpoint& from, const std::string& address) {
 bool Network::send(SimEndpoint& from, PeerId to, net::Packet packet) {
   int side = 0;
   const LinkPtr link = find(from, to, side);
-  if (!link || !link->ends[side].open) return false;
+  if (!link || !link->ends[side].open || !from.process()->alive) return false;
   const int other = 1 - side;
   End& target = link->ends[other];
   if (!target.open || !target.endpoint) return true;  // into the void: the loss is still to be told

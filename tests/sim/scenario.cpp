@@ -32,7 +32,12 @@ constexpr const char* kFaultNames[kFaultKinds] = {"crash",
                                                   "cancel tag",
                                                   "cancel stage",
                                                   "cancel all",
-                                                  "unpersist"};
+                                                  "unpersist",
+                                                  "crash master",
+                                                  "torn recovery log",
+                                                  "crash worker",
+                                                  "cut master",
+                                                  "partition master"};
 
 Settings random_settings(Random& r) {
   Settings s;
@@ -75,22 +80,25 @@ JobPlan random_job(const std::vector<NodePlan>& nodes, Random& r) {
                          : r.between(Duration{0}, Duration{20s});
   job.group = "group-" + std::to_string(r.between(0, 1));
   job.tag = "tag-" + std::to_string(r.between(0, 1));
-  job.commits = r.chance(300);
-  job.large_results = r.chance(250);
+  job.commits = r.chance(400);
+  job.large_results = r.chance(350);
   if (r.chance(30)) job.poison = static_cast<int32_t>(r.between(0, n - 1));
   return job;
 }
 
 /// Failures of the cluster are likelier than orders of a user.
-Kind random_kind(Random& r) {
-  const int64_t kinds =
-      r.chance(850) ? static_cast<int64_t>(Kind::KillTask) : static_cast<int64_t>(kFaultKinds) - 1;
-  return static_cast<Kind>(r.between(0, kinds));
+Kind random_kind(Random& r, bool standalone) {
+  constexpr auto kOrders = static_cast<int64_t>(Kind::BuildFails) + 1;
+  constexpr auto kManager = static_cast<int64_t>(kFirstOfManager);
+  if (standalone && r.chance(300))
+    return static_cast<Kind>(r.between(kManager, int64_t{kFaultKinds} - 1));
+  return static_cast<Kind>(r.chance(900) ? r.between(0, kOrders - 1)
+                                         : r.between(kOrders, kManager - 1));
 }
 
-Fault random_fault(Random& r, Duration window) {
+Fault random_fault(Random& r, Duration window, bool standalone) {
   Fault f;
-  f.kind = random_kind(r);
+  f.kind = random_kind(r, standalone);
   f.at = r.between(Duration{0}, window);
   f.length = r.chance(700) ? r.between(Duration{10ms}, Duration{3s})
                            : r.between(Duration{3s}, Duration{45s});
@@ -101,10 +109,11 @@ Fault random_fault(Random& r, Duration window) {
 
 /// One kind of fault, again and again, while tasks run long.
 void storm(Scenario& s, Random& r) {
-  const Kind kind = r.chance(700) ? Kind::LoseFiles : random_kind(r);
+  const Kind kind = r.chance(700) ? Kind::LoseFiles : random_kind(r, s.standalone);
   s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
+  for (JobPlan& job : s.jobs) job.commits = job.commits || r.chance(700);
   for (int i = 0; i < 15; ++i) {
-    s.faults.push_back(random_fault(r, 20s));
+    s.faults.push_back(random_fault(r, 20s, s.standalone));
     s.faults.back().kind = kind;
   }
 }
@@ -118,6 +127,7 @@ Scenario make_scenario(uint64_t seed) {
   Scenario s;
   s.seed = seed;
   s.settings = random_settings(r);
+  s.standalone = r.chance(400);
   s.executors = static_cast<int32_t>(r.between(1, 5));
   s.hosts = static_cast<int32_t>(r.between(1, 3));
   s.nodes = random_graph(r);
@@ -125,7 +135,7 @@ Scenario make_scenario(uint64_t seed) {
   for (int64_t i = 0; i < jobs; ++i) s.jobs.push_back(random_job(s.nodes, r));
   // Most jobs are over in seconds: faults that come later would meet nobody.
   const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
-  for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window));
+  for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window, s.standalone));
   if (r.chance(250)) storm(s, r);
   return s;
 }

@@ -44,12 +44,19 @@ struct Fault {
     CancelStage,
     CancelAll,
     Unpersist,
+    // of a standalone cluster
+    CrashMaster,  // it comes back with its recovery log
+    TearLog,      // it crashes while it writes it
+    CrashWorker,  // its executors go on
+    CutMaster,    // and the driver, or a worker
+    PartitionMaster,
   };
   Kind kind = Kind::Crash;
   Duration at{}, length{};
   int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
 };
-inline constexpr size_t kFaultKinds = 23;
+inline constexpr size_t kFaultKinds = 28;
+inline constexpr Fault::Kind kFirstOfManager = Fault::Kind::CrashMaster;
 const char* name_of(Fault::Kind kind);
 
 struct Settings {
@@ -66,6 +73,7 @@ struct Settings {
 struct Scenario {
   uint64_t seed = 0;
   Settings settings;
+  bool standalone = false;
   int32_t executors = 2, hosts = 2;
   std::vector<NodePlan> nodes;
   std::vector<JobPlan> jobs;

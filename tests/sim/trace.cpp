@@ -125,7 +125,7 @@ std::string describe(const net::Packet& packet) {
       return missing ? "BlockMissing " + missing->reason : "";
     }
     default:
-      return "an unknown conversation";
+      return "conversation " + n(packet.conversation) + ", message " + n(packet.tag);
   }
 }
 

@@ -69,8 +69,9 @@ void Master::handle(const Turn& t, PeerId from, const WorkerSchedulerState& m) {
   MasterWorker* w = live_worker(m.id);
   if (!w) {
     log(t, Level::Warn, "Scheduler state from unknown worker: " + m.id.value);
-    if (workers_.contains(m.id))
-      t.out.push_back(Send<ToWorker>{from, ReconnectWorker{options_.url}});
+    // MasterChanged went to the address of one that was there before it: it never registered here,
+    // but believes that it has.
+    t.out.push_back(Send<ToWorker>{from, ReconnectWorker{options_.url}});
     return;
   }
   worker_is_back(t, from, *w, m.executors, m.drivers);
