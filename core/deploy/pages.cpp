@@ -14,7 +14,8 @@ constexpr std::string_view kHead =
     "color:#222}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.35em .7em;"
     "border-bottom:1px solid #ddd}th{background:#f5f5f5}ul{list-style:none;padding:0}"
-    "a{color:#06c}pre{background:#f5f5f5;padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}</style>";
+    "a{color:#06c}pre{background:#f5f5f5;padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}</"
+    "style>";
 
 std::string escaped(std::string_view text) {
   std::string out;

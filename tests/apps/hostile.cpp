@@ -160,7 +160,6 @@ class Connection {
 
 // ---- messages of every kind, filled at random ----------------------------------------
 
-
 Bytes odd_text() {
   static const Bytes all[] = {"",
                               "0",
