@@ -128,7 +128,7 @@ void executor_idle_rss(const BenchOptions& o) {
 
 struct Measure {
   const char* name;
-  void (*run)(const Options&);
+  void (*run)(const BenchOptions&);
 };
 constexpr Measure kMeasures[] = {
     {"null_tasks_per_s", null_tasks},
