@@ -81,7 +81,7 @@ JobPlan random_job(const std::vector<NodePlan>& nodes, Random& r) {
   job.group = "group-" + std::to_string(r.between(0, 1));
   job.tag = "tag-" + std::to_string(r.between(0, 1));
   job.commits = r.chance(400);
-  job.large_results = r.chance(350);
+  job.large_results = r.chance(450);
   if (r.chance(30)) job.poison = static_cast<int32_t>(r.between(0, n - 1));
   return job;
 }
