@@ -136,7 +136,7 @@ Scenario make_scenario(uint64_t seed) {
   // Most jobs are over in seconds: faults that come later would meet nobody.
   const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
   for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window, s.standalone));
-  if (r.chance(250)) storm(s, r);
+  if (r.chance(350)) storm(s, r);
   return s;
 }
 
