@@ -38,7 +38,7 @@ cases_of() {
 }
 
 step unit "${MAKE:-make}" unit
-step sim "${MAKE:-make}" sim SEEDS=300
+step sim "${MAKE:-make}" sim SEEDS=1000
 step layers tests/layers.sh
 step headers "${MAKE:-make}" headers
 for script in tests/processes/*_test.sh; do

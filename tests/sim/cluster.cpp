@@ -83,7 +83,7 @@ void Cluster::begin(const Fault& f) {
     case Kind::LoseBlocks:
       return e->lose_blocks();
     case Kind::LoseResults:
-      return e->lose_results(f.length);
+      return e->lose_results(f.length + 2s);
     case Kind::DiskFull:
       return e->fill_disk(f.length);
     case Kind::TasksThrow:

@@ -81,7 +81,7 @@ JobPlan random_job(const std::vector<NodePlan>& nodes, Random& r) {
   job.group = "group-" + std::to_string(r.between(0, 1));
   job.tag = "tag-" + std::to_string(r.between(0, 1));
   job.commits = r.chance(400);
-  job.large_results = r.chance(350);
+  job.large_results = r.chance(450);
   if (r.chance(30)) job.poison = static_cast<int32_t>(r.between(0, n - 1));
   return job;
 }
@@ -136,7 +136,7 @@ Scenario make_scenario(uint64_t seed) {
   // Most jobs are over in seconds: faults that come later would meet nobody.
   const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
   for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window, s.standalone));
-  if (r.chance(250)) storm(s, r);
+  if (r.chance(350)) storm(s, r);
   return s;
 }
 
