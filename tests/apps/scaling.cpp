@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -139,6 +140,17 @@ int pid_of_executor(int id) {
   return pid;
 }
 
+int pid_of_its_worker(int id) {
+  std::ifstream file("/proc/" + std::to_string(pid_of_executor(id)) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  int parent = 0;
+  char state = 0;
+  const char* rest = line.c_str() + line.rfind(')') + 1;
+  if (std::sscanf(rest, " %c %d", &state, &parent) != 2) fail("no worker of executor " + line);
+  return parent;
+}
+
 int run(Context& context, std::span<const std::string> args) {
   if (args.empty()) fail("which?");
   application = context.application_id();
@@ -148,8 +160,9 @@ int run(Context& context, std::span<const std::string> args) {
     grow_and_shrink(context, *executors);
   } else if (args[0] == "idle") {
     decommissioned_when_idle(context, *executors);
-  } else if (args[0] == "decommission") {
-    const std::string victim = signal_one(context, *executors, SIGPWR, pid_of_executor);
+  } else if (args[0] == "decommission" || args[0] == "worker") {
+    const std::string victim = signal_one(
+        context, *executors, SIGPWR, args[0] == "worker" ? pid_of_its_worker : pid_of_executor);
     require(executors->reason(victim) == "Finished decommissioning", executors->reason(victim));
     require(executors->failed_tasks() == 0, "tasks failed");
   } else if (args[0] == "signal") {
@@ -163,6 +176,7 @@ int run(Context& context, std::span<const std::string> args) {
   return 0;
 }
 
-TINDERBOX_APPLICATION(scaling, "executors come and go: grow | idle | decommission | signal", run);
+TINDERBOX_APPLICATION(scaling,
+                      "executors come and go: grow | idle | decommission | worker | signal", run);
 
 }  // namespace

@@ -32,23 +32,10 @@ settings_refused() {
 check "settings that cannot work are refused" settings_refused
 stop_cluster
 
-worker_goes() {
-  start_master
-  start_worker leaving --cores 1 --memory 2g --conf spark.decommission.enabled=true
-  local worker=$pid
-  timeout 60 "$FAULTS" submit --master "$master_url" --conf spark.log.level=INFO --class faults "$FAULTS" long 2 \
-    > "$dir/leaving.out" 2>&1 & driver=$!
-  json_is coresused 1 || return 1
-  wait_line "$dir/leaving.out" 'Granted executor' > /dev/null || return 1
-  kill -PWR "$worker"
-  wait_line "$dir/leaving.log" 'Decommission self' > /dev/null || return 1
-  wait_line "$dir/leaving.out" 'Decommissioning executor 0: worker decommissioned' > /dev/null || return 1
-  start_worker staying --cores 1 --memory 2g
-  wait $driver || { cat "$dir/leaving.out"; return 1; }
-  driver=
-  grep -q 'right result' "$dir/leaving.out"
-}
-check "a worker that gets SIGPWR: its executors finish, others take over" worker_goes
+start_master
+start_worker worker3 --cores 1 --memory 2g --conf spark.decommission.enabled=true
+start_worker worker4 --cores 1 --memory 2g --conf spark.decommission.enabled=true
+check "a worker that gets SIGPWR: its executor finishes and goes, the other goes on; nothing fails" run_case worker
 stop_cluster
 check "no process is left" no_process_left
 exit $failed
