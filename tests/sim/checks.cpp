@@ -44,7 +44,9 @@ constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "output not stored",
                                             "services failed",
                                             "master recovered",
-                                            "worker removed"};
+                                            "worker removed",
+                                            "copy of a slow task won",
+                                            "copy of a slow task lost"};
 
 std::string text(TaskId id) { return "task " + std::to_string(id.value); }
 std::string text(StageId id) { return "stage " + std::to_string(id.value); }
@@ -151,9 +153,11 @@ void Checks::on(const TaskEnded& e) {
   it->second.ended = true;
   it->second.how = e.reason.kind;
   count_failure(e);
+  if (e.task.speculative && e.reason.kind == TaskEndKind::TaskKilled) reached(Path::CopyLost);
   switch (e.reason.kind) {
     case TaskEndKind::Success:
       if (e.task.stage_attempt < latest_[e.task.stage].attempt) reached(Path::ZombieSuccess);
+      if (e.task.speculative) reached(Path::CopyWon);
       failures_.erase({e.task.stage, e.task.stage_attempt, e.task.index});
       if (without_blocks_.contains(e.task.executor))
         doubtful_.emplace_back(e.task.stage, e.task.partition);

@@ -51,8 +51,10 @@ enum class Path : uint8_t {
   ServicesFailed,
   MasterRecovered,
   WorkerRemoved,
+  CopyWon,
+  CopyLost,
 };
-inline constexpr size_t kPaths = 35;
+inline constexpr size_t kPaths = 37;
 const char* name_of(Path path);
 
 /// Throws Broken as soon as something does not hold. Thread: the simulator's.

@@ -36,6 +36,16 @@ DriverOptions driver_options(const Settings& s, const AppId& app) {
   o.executor_check_interval = s.check_interval;
   o.max_result_size = int64_t{1} << 30;
   o.max_message_size = int64_t{128} << 20;
+  if (s.speculation) {
+    o.speculation.enabled = true;
+    o.speculation.interval = o.speculation.min_runtime = 100ms;
+    o.speculation.multiplier = 1.5;
+    o.speculation.quantile = 0.5;
+  }
+  if (s.fair) {
+    o.scheduling_mode = conf::SchedulingMode::kFair;
+    o.pools = {{"group-0", conf::SchedulingMode::kFair, 2, 1}, {"group-1"}};
+  }
   return o;
 }
 
@@ -93,6 +103,7 @@ void SimDriver::submit(uint64_t ticket, const JobPlan& plan) {
   request.properties = {{"spark.jobGroup.id", plan.group},
                         {"spark.job.tags", plan.tag},
                         {"sim.ticket", std::to_string(ticket)}};
+  request.properties["spark.scheduler.pool"] = plan.group;
   if (plan.commits) request.properties["sim.commits"] = "1";
   if (plan.large_results) request.properties["sim.large"] = "1";
   if (plan.poison >= 0) request.properties["sim.poison"] = std::to_string(plan.poison);

@@ -42,6 +42,9 @@ class SimDriver {
   void apply(const core::SendShared& e);
   void apply(const core::KillBackendExecutor& e) { kill_(e.executor, e.replace); }
   void apply(const core::DeliverBlock& e);
+  void apply(const core::RequestTotalExecutors&) {
+    throw Broken("executors were asked for", "dynamic allocation is off");
+  }
   void end_of_turn() {
     if (machine_) in_.checks.turn_ended(*machine_);
   }

@@ -65,6 +65,8 @@ Settings random_settings(Random& r) {
   s.untold = r.chance(700) ? 50 : 500;
   s.manager_delay = r.between(Duration{10ms}, Duration{3s});
   s.start_delay = r.between(Duration{100ms}, Duration{4s});
+  s.speculation = r.chance(400);
+  s.fair = r.chance(300);
   return s;
 }
 
@@ -156,7 +158,8 @@ std::string describe(const Scenario& s) {
       std::to_string(o.launch_ahead) + ", task cpus " + std::to_string(o.task_cpus) +
       ", max failures " + std::to_string(o.max_failures) + ", max attempts " +
       std::to_string(o.max_attempts) + ", task time " + ms(o.task_time) + ", executor timeout " +
-      ms(o.executor_timeout) + ", remove delay " + ms(o.remove_delay) + "\n";
+      ms(o.executor_timeout) + ", remove delay " + ms(o.remove_delay) +
+      (o.speculation ? ", speculation" : "") + (o.fair ? ", fair pools" : "") + "\n";
   for (size_t i = 0; i < s.nodes.size(); ++i)
     text += "  rdd " + std::to_string(i) + ": " + describe(s.nodes[i]) + "\n";
   for (size_t i = 0; i < s.jobs.size(); ++i) {

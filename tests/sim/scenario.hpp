@@ -68,6 +68,7 @@ struct Settings {
   int64_t tail = 0;    // per mille of messages
   int64_t untold = 0;  // per mille of ended executors of which the cluster manager says nothing
   Duration manager_delay{}, start_delay{};
+  bool speculation = false, fair = false;
 };
 
 struct Scenario {

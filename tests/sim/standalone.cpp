@@ -267,6 +267,9 @@ class Standalone final : public Manager {
     in_.checks.reached(Path::WorkerRemoved);
     driver_.post(BackendWorkerRemoved{e.host, e.message});
   }
+  void apply(const ExecutorCondemned& e) {
+    driver_.post(BackendExecutorDecommissioned{e.executor, e.message, e.worker_host});
+  }
   void apply(const SchedulingReason& e) { driver_.post(BackendStatus{e.reason}); }
 
  private:
