@@ -9,6 +9,7 @@
 
 #include "cmd/bench/session.hpp"
 #include "conf/error.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::cmd {
 namespace {
