@@ -9,7 +9,7 @@
 
 #include "cmd/bench/session.hpp"
 #include "conf/error.hpp"
-#include "net/process/environment.hpp"
+#include "net/process/exec.hpp"
 
 namespace tinderbox::cmd {
 namespace {
