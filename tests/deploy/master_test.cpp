@@ -654,3 +654,21 @@ TEST_CASE("whatever happens, a worker's cores are given out at most once", "[mas
     }
   }
 }
+
+TEST_CASE("orders that were lost with a worker's connection are given again", "[master]") {
+  Run r;
+  r.from(1, worker_of("a"));
+  const AppId app = r.add_app(100, app_of(1));
+  r.from(2, worker_of("a"));  // the same worker, on a new connection
+  auto out = r.from(2, WorkerLatestState{{"worker-a"}, {}, {}});
+  const auto again = to_worker<LaunchExecutor>(out);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].to == 2);
+  CHECK(again[0].message.executor == 1);
+  CHECK(r.status().workers.at(0).cores_used == again[0].message.cores);
+  // What the worker lists is left alone.
+  r.from(3, worker_of("a"));
+  out = r.from(3, WorkerLatestState{{"worker-a"}, {running(app.value, 1, 1)}, {}});
+  CHECK(to_worker<LaunchExecutor>(out).empty());
+  CHECK(to_worker<KillExecutor>(out).empty());
+}

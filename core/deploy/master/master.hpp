@@ -111,6 +111,7 @@ class Master {
   AppId new_app_id(const Turn& t, const ApplicationDescription& d);
   void remove_app(const Turn& t, MasterApp& a, AppState state, const std::string& why = {});
   void kill_executor(const Turn& t, const MasterExecutor& e);
+  void executor_changed(const Turn& t, const ExecutorStateChanged& m);
   void executor_ended(const Turn& t, MasterApp& a, const ExecutorStateChanged& how);
   void slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended);
 
@@ -146,6 +147,7 @@ class Master {
   void worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
                       const std::vector<ExecutorDescription>& executors,
                       const std::vector<DriverId>& drivers);
+  void end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState& m);
   void end_unknown(const Turn& t, MasterWorker& w,
                    const std::vector<ExecutorDescription>& executors,
                    const std::vector<DriverId>& drivers);

@@ -177,6 +177,10 @@ void Master::handle(const Turn& t, PeerId from, const KillExecutors& m) {
 
 void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   t.out.push_back(Send<ToWorker>{from, ExecutorStateAccepted{m.request}});
+  executor_changed(t, m);
+}
+
+void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m) {
   MasterApp* a = find_app(m.app);
   auto it = a ? a->executors.find(m.executor) : std::map<int32_t, MasterExecutor>::iterator();
   if (!a || it == a->executors.end()) {

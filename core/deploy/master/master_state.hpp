@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -57,6 +58,9 @@ struct MasterWorker {
   Time last_heartbeat{};
   std::map<ExecutorKey, ExecutorDescription> executors;
   std::map<DriverId, DriverDescription> drivers;
+  /// Placed before its connection was replaced: the orders to start them may be lost with it.
+  std::set<ExecutorKey> unheard_executors;
+  std::set<DriverId> unheard_drivers;
   int32_t cores_used = 0;
   int64_t memory_used_mib = 0;
 

@@ -1,5 +1,7 @@
 // The master's side of the workers: registration, heartbeats, loss, decommissioning.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/deploy/master/master.hpp"
 
@@ -26,6 +28,8 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
   }
   if (MasterWorker* known = live_worker(m.id)) {
     known->master_url = m.master_address_used;
+    for (const auto& [key, e] : known->executors) known->unheard_executors.insert(key);
+    for (const auto& [id, d] : known->drivers) known->unheard_drivers.insert(id);
     attach(t, from, *known);
     send(t, *known, RegisteredWorker{m.master_address_used, options_.web_ui_url, true});
     return;
@@ -95,7 +99,26 @@ void Master::handle(const Turn& t, PeerId from, const WorkerLatestState& m) {
     worker_is_back(t, from, *w, m.executors, m.drivers);
   } else {
     end_unknown(t, *w, m.executors, m.drivers);
+    end_unheard(t, *w, m);
   }
+}
+
+/// What ended by itself the worker has reported before its state.
+void Master::end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState& m) {
+  std::set<ExecutorKey> executors = std::exchange(w.unheard_executors, {});
+  std::set<DriverId> drivers = std::exchange(w.unheard_drivers, {});
+  for (const ExecutorDescription& e : m.executors) executors.erase({e.app, e.executor});
+  for (const DriverId& id : m.drivers) drivers.erase(id);
+  std::erase_if(executors, [&](const ExecutorKey& key) { return !w.executors.contains(key); });
+  std::erase_if(drivers, [&](const DriverId& id) { return !w.drivers.contains(id); });
+  for (const auto& [app, executor] : executors)
+    executor_changed(t, {0,
+                         app,
+                         executor,
+                         ExecutorState::Lost,
+                         "the order to start it was lost with the worker's connection",
+                         {}});
+  for (const DriverId& id : drivers) relaunch_driver(t, id);
 }
 
 void Master::handle(const Turn& t, PeerId, const WorkerDecommissioning& m) {
