@@ -42,6 +42,7 @@ std::string say(const ToExecutor& m) {
             for (const TaskLaunch& t : x.tasks) text += " " + n(t.id.value);
             return text;
           },
+          [](const DecommissionExecutor& x) { return "DecommissionExecutor " + x.reason; },
           [](const KillTask& x) { return "KillTask " + n(x.id.value) + " " + x.reason; },
           [](const RevokeTasks& x) { return "RevokeTasks" + of(x.tasks); },
           [](const ForgetProgram& x) { return "ForgetProgram " + n(x.program); },
@@ -93,6 +94,9 @@ std::string say(const ToDriver& m) {
           },
           [](const MapOutputsRequest& x) { return "MapOutputsRequest " + n(x.shuffle.value); },
           [](const BlockLocationsRequest&) -> std::string { return "BlockLocationsRequest"; },
+          [](const ExecutorDecommissioning& x) {
+            return "ExecutorDecommissioning " + x.id.value;
+          },
           [](const ExecutorExiting& x) { return "ExecutorExiting " + n(x.code) + " " + x.reason; },
           [](const AskPermissionToCommit& x) {
             return "AskPermissionToCommit stage " + n(x.stage.value) + " partition " +
