@@ -185,14 +185,21 @@ void Checks::count_failure(const TaskEnded& e) {
 void Checks::on(const StageSubmitted& e) {
   if (!running_stages_.insert(e.stage.stage).second)
     broken("stage submitted while it runs", text(e.stage.stage));
+  failed_stages_.erase(e.stage.stage);
   if (e.stage.attempt > 0 && latest_.contains(e.stage.stage)) reached(Path::StageResubmitted);
   latest_[e.stage.stage] = e.stage;
   submitted_now_.push_back(e.stage.stage);
 }
 
 void Checks::on(const StageCompleted& e) {
-  if (!running_stages_.erase(e.stage.stage))
+  const bool failed = !e.stage.failure_reason.empty();
+  // As in Spark: a stage that waits for its next attempt completes when copies of its tasks, left
+  // over from the one before, bring its last results.
+  const bool late = !failed && failed_stages_.contains(e.stage.stage);
+  if (!running_stages_.erase(e.stage.stage) && !late)
     broken("stage completed that did not run", text(e.stage.stage));
+  failed_stages_.erase(e.stage.stage);
+  if (failed) failed_stages_.insert(e.stage.stage);
   if (e.stage.failure_reason.empty()) fetch_failures_.erase(e.stage.stage);
 }
 

@@ -135,6 +135,7 @@ class Checks {
   std::map<TaskId, Attempt> attempts_;
   std::map<StageId, core::StageInfo> latest_;
   std::set<StageId> running_stages_;
+  std::set<StageId> failed_stages_;  // their last event was an attempt that failed
   std::map<StageId, std::set<int32_t>> fetch_failures_;
   std::map<TaskKey, int32_t> failures_;
   std::map<JobId, bool> jobs_;  // ended
