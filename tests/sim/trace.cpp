@@ -94,9 +94,7 @@ std::string say(const ToDriver& m) {
           },
           [](const MapOutputsRequest& x) { return "MapOutputsRequest " + n(x.shuffle.value); },
           [](const BlockLocationsRequest&) -> std::string { return "BlockLocationsRequest"; },
-          [](const ExecutorDecommissioning& x) {
-            return "ExecutorDecommissioning " + x.id.value;
-          },
+          [](const ExecutorDecommissioning& x) { return "ExecutorDecommissioning " + x.id.value; },
           [](const ExecutorExiting& x) { return "ExecutorExiting " + n(x.code) + " " + x.reason; },
           [](const AskPermissionToCommit& x) {
             return "AskPermissionToCommit stage " + n(x.stage.value) + " partition " +
