@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 tree=$PWD copy=$PWD/build/mutants/tree log=$PWD/build/mutants/log
 tags='[dag],[task_set],[task_scheduler],[launch_ahead],[driver],[map_outputs],[pools],[health],[speculation],[allocation]'
-seeds=${SEEDS:-200}
+seeds=${SEEDS:-1000}
 killed=0 failed=0
 
 rm -rf "$copy"
