@@ -17,7 +17,7 @@ files=$(tar -tf "$t/$layers")
 grep -q '"Entrypoint":\["/tinderbox"\]' "$config" || die "the entrypoint is not /tinderbox: $(cat "$config")"
 grep -q '"User":"185:185"' "$config" || die "the image should not run as root: $(cat "$config")"
 
-mkdir "$t/root"
-tar -C "$t/root" -xf "$t/$layers"
-tests/processes/empty_root_test.sh "$t/root/tinderbox"
-echo "image_test.sh: $archive holds one file of $(stat -c %s "$t/root/tinderbox") bytes"
+mkdir "$t/unpacked"
+tar -C "$t/unpacked" -xf "$t/$layers"
+tests/processes/empty_root_test.sh "$t/unpacked/tinderbox"
+echo "image_test.sh: $archive holds one file of $(stat -c %s "$t/unpacked/tinderbox") bytes"

@@ -1,7 +1,7 @@
 // Executors that come and go by will, through the Driver machine: dynamic allocation and
 // decommissioning.
 #include "core/exit_reasons.hpp"
-#include "tests/scheduler/dag_fixture.hpp"
+#include "tests/scheduler/dag/dag_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

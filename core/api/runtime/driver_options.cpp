@@ -7,7 +7,7 @@
 
 namespace tinderbox::core {
 
-void check_driver_settings(const conf::Conf& conf) {
+void check_driver_settings(const conf::Conf& conf, bool is_local) {
   const Duration timeout = conf.get(conf::kExecutorTimeout);
   const auto not_longer = [&](const conf::Key<conf::Duration>& key) {
     if (conf.get(key) > timeout)
@@ -17,6 +17,7 @@ void check_driver_settings(const conf::Conf& conf) {
   not_longer(conf::kNetworkTimeoutInterval);
   not_longer(conf::kExecutorHeartbeatInterval);
   if (dynamic_allocation(conf)) allocation_options(conf);
+  exclusion_options(conf, is_local);
 }
 
 DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app) {

@@ -8,7 +8,7 @@
 namespace tinderbox::core {
 
 /// Errors: conf::Error for values that cannot work together, in Spark's words.
-void check_driver_settings(const conf::Conf& conf);
+void check_driver_settings(const conf::Conf& conf, bool is_local);
 /// Errors: conf::Error for a value that is none.
 DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app);
 

@@ -57,9 +57,7 @@ class RealDriverRuntime final : public DriverRuntime {
 
   void open() {
     read_pools();
-    // Refused while someone listens.
-    exclusion_options(conf_, is_local(conf_.get(conf::kMaster)));
-    check_driver_settings(conf_);
+    check_driver_settings(conf_, is_local(conf_.get(conf::kMaster)));
     open_blocks();
     backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());

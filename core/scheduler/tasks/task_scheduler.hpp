@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "core/scheduler/pools/pools.hpp"
 #include "core/scheduler/tasks/attempts.hpp"
 #include "core/scheduler/tasks/executors.hpp"
-#include "core/scheduler/tasks/pools.hpp"
 #include "core/scheduler/tasks/task_set.hpp"
 
 namespace tinderbox::core {

@@ -1,5 +1,5 @@
 // Second copies of slow tasks. Ids are those of spec/11, section T.
-#include "tests/scheduler/task_bed.hpp"
+#include "tests/scheduler/tasks/task_bed.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

@@ -2,7 +2,7 @@
 #include "conf/conf.hpp"
 #include "conf/error.hpp"
 #include "core/api/runtime/failure_options.hpp"
-#include "tests/scheduler/task_bed.hpp"
+#include "tests/scheduler/tasks/task_bed.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

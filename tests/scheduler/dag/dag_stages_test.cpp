@@ -1,7 +1,7 @@
 // Stage graphs: what is cut where, what is skipped, what tasks prefer.
 //
 // Through the whole machine; ids are those of spec/11, section D.
-#include "tests/scheduler/dag_fixture.hpp"
+#include "tests/scheduler/dag/dag_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

@@ -1,5 +1,5 @@
 // Exclusion on failure as task sets and offers see it. Ids are those of spec/11, sections T and S.
-#include "tests/scheduler/task_bed.hpp"
+#include "tests/scheduler/tasks/task_bed.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

@@ -1,7 +1,7 @@
 // Fetch failures and lost executors: which maps and reduces run again, and when a job gives up.
 //
 // Through the whole machine; ids are those of spec/11, section D.
-#include "tests/scheduler/dag_fixture.hpp"
+#include "tests/scheduler/dag/dag_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

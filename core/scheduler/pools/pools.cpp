@@ -1,5 +1,5 @@
 // Pools: their tree, and the order of task sets in it.
-#include "core/scheduler/tasks/pools.hpp"
+#include "core/scheduler/pools/pools.hpp"
 
 #include <algorithm>
 #include <limits>
