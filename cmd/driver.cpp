@@ -1,6 +1,4 @@
 // The driver role: runs a registered application's main beside the scheduler.
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <atomic>
 
@@ -94,19 +92,18 @@ int run(const Options& o) {
 }  // namespace
 
 int driver(Args args) {
-  CLI::App cli(
+  CommandLine line(
+      "driver",
       "tinderbox driver: runs an application's main and its scheduler; submit, workers and pods "
-      "start it",
-      "driver");
+      "start it");
   Options o;
-  cli.add_option("--class", o.main_class, "which of the file's applications");
-  cli.add_option("--elf", o.elf,
-                 "application's ELF file, a path or URL, to run instead of this one");
-  cli.footer("-- ARGUMENTS...: what follows a lone -- is the application's");
-  declare_process_conf(cli, o.conf);
+  line.option("--class", &o.main_class, "which of the file's applications");
+  line.option("--elf", &o.elf, "application's ELF file, a path or URL, to run instead of this one");
+  line.footer("-- ARGUMENTS...: what follows a lone -- is the application's");
+  declare_process_conf(line, o.conf);
   auto end = std::find(args.begin(), args.end(), std::string_view("--"));
   if (end != args.end()) o.arguments.assign(end + 1, args.end());
-  if (auto code = parse(cli, args.first(static_cast<size_t>(end - args.begin())))) return *code;
+  if (auto code = line.parse(args.first(static_cast<size_t>(end - args.begin())))) return *code;
   if (!o.elf.empty()) exec_other("driver", o.elf, args);
   [[maybe_unused]] auto quiet = net::set_log_level(kQuiet);
   return run(o);

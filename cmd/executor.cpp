@@ -1,6 +1,4 @@
 // The executor role: one process of one application, told by its command line where its driver is.
-#include <CLI/CLI.hpp>
-
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "conf/values/address.hpp"
@@ -22,22 +20,21 @@ struct Options {
   ProcessConfOptions conf;
 };
 
-void declare(CLI::App& app, Options& o) {
-  app.add_option("--driver-url", o.driver_url, "spark://CoarseGrainedScheduler@HOST:PORT")
-      ->required();
-  app.add_option("--executor-id", o.id, "this executor's id")->required();
-  app.add_option("--hostname", o.hostname, "name or address under which others reach this host");
-  app.add_option("--bind-address", o.bind_address, "address to listen on (default: the host name)");
-  app.add_option("--cores", o.cores, "task slots")->required()->check(CLI::PositiveNumber);
-  app.add_option("--app-id", o.app_id, "the application's id")->required();
-  app.add_option("--worker-url", o.worker_url, "worker that started this executor");
-  app.add_option("--resourcesFile", o.resources_file,
-                 "resources given by the worker (not used yet)");
-  app.add_option("--resourceProfileId", o.profile, "resource profile");
-  app.add_option("--podName", o.pod_name, "name of this executor's pod");
-  app.add_option("--elf", o.elf,
-                 "application's ELF file, a path or URL, to run instead of this one");
-  declare_process_conf(app, o.conf);
+void declare(CommandLine& line, Options& o) {
+  using Rule = CommandLine::Rule;
+  line.option("--driver-url", &o.driver_url, "spark://CoarseGrainedScheduler@HOST:PORT",
+              Rule::Required);
+  line.option("--executor-id", &o.id, "this executor's id", Rule::Required);
+  line.option("--hostname", &o.hostname, "name or address under which others reach this host");
+  line.option("--bind-address", &o.bind_address, "address to listen on (default: the host name)");
+  line.option("--cores", &o.cores, "task slots", Rule::RequiredPositive);
+  line.option("--app-id", &o.app_id, "the application's id", Rule::Required);
+  line.option("--worker-url", &o.worker_url, "worker that started this executor");
+  line.option("--resourcesFile", &o.resources_file, "resources given by the worker (not used yet)");
+  line.option("--resourceProfileId", &o.profile, "resource profile");
+  line.option("--podName", &o.pod_name, "name of this executor's pod");
+  line.option("--elf", &o.elf, "application's ELF file, a path or URL, to run instead of this one");
+  declare_process_conf(line, o.conf);
 }
 
 /// SPARK_LOG_URL_STDERR=u → {stderr, u}.
@@ -81,11 +78,11 @@ core::ExecutorServiceOptions service_options(const Options& o) {
 }  // namespace
 
 int executor(Args args) {
-  CLI::App app("tinderbox executor: runs tasks of one application; workers and pods start it",
-               "executor");
+  CommandLine line("executor",
+                   "tinderbox executor: runs tasks of one application; workers and pods start it");
   Options o;
-  declare(app, o);
-  if (std::optional<int> code = parse(app, args)) return *code;
+  declare(line, o);
+  if (std::optional<int> code = line.parse(args)) return *code;
   if (!o.elf.empty()) exec_other("executor", o.elf, args);
   int code = core::kExitOk;
   auto loop = net::make_poll_loop();

@@ -1,7 +1,5 @@
 // The init role: fetches an application's files into a directory and checks them, before anything
 // runs.
-#include <CLI/CLI.hpp>
-
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "conf/keys.hpp"
@@ -72,22 +70,20 @@ int run(const Options& o) {
 }  // namespace
 
 int init(Args args) {
-  CLI::App cli(
+  CommandLine line(
+      "init",
       "tinderbox init: fetches files into a directory and checks them; runs before a driver or "
-      "executor starts",
-      "init");
+      "executor starts");
   Options o;
-  cli.add_option("--directory", o.directory, "where to put them; made when missing");
-  cli.add_option("--checksum", o.checksums, "sha256:HEX of the first URL; again for the next ones")
-      ->allow_extra_args(false);
-  cli.add_option("--archive", o.archives,
-                 "a .tar, .tar.gz or .tgz, unpacked to its name or URL#NAME")
-      ->allow_extra_args(false);
-  cli.add_option(
-      "urls", o.urls,
+  line.option("--directory", &o.directory, "where to put them; made when missing");
+  line.option("--checksum", &o.checksums, "sha256:HEX of the first URL; again for the next ones");
+  line.option("--archive", &o.archives,
+              "a .tar, .tar.gz or .tgz, unpacked to its name or URL#NAME");
+  line.option(
+      "urls", &o.urls,
       "path, file:, http:// or https:// URL; #sha256=HEX behind it checks it, #NAME renames it");
-  declare_process_conf(cli, o.conf);
-  if (std::optional<int> code = parse(cli, args)) return *code;
+  declare_process_conf(line, o.conf);
+  if (std::optional<int> code = line.parse(args)) return *code;
   return run(o);
 }
 

@@ -1,6 +1,4 @@
 // The master role: a standalone cluster's manager on one loop.
-#include <CLI/CLI.hpp>
-
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "core/deploy/master/master_service.hpp"
@@ -33,15 +31,15 @@ core::MasterServiceOptions service_options(const Options& o) {
 }  // namespace
 
 int master(Args args) {
-  CLI::App cli("tinderbox master: gives workers' cores and memory to applications", "master");
-  cli.set_help_flag("--help", "this text");
+  CommandLine line("master", "tinderbox master: gives workers' cores and memory to applications");
+  line.long_help_only();
   Options o;
-  cli.add_option("-h,--host", o.host, "name or address to listen on and to announce");
-  cli.add_option("-i,--ip", o.ip, "the same; deprecated, use --host");
-  cli.add_option("-p,--port", o.port, "port to listen on, 0 for any (default: 7077)");
-  cli.add_option("--webui-port", o.web_ui_port, "port of the pages, 0 for any (default: 8080)");
-  declare_process_conf(cli, o.conf);
-  if (std::optional<int> code = parse(cli, args)) return *code;
+  line.option("-h,--host", &o.host, "name or address to listen on and to announce");
+  line.option("-i,--ip", &o.ip, "the same; deprecated, use --host");
+  line.option("-p,--port", &o.port, "port to listen on, 0 for any (default: 7077)");
+  line.option("--webui-port", &o.web_ui_port, "port of the pages, 0 for any (default: 8080)");
+  declare_process_conf(line, o.conf);
+  if (std::optional<int> code = line.parse(args)) return *code;
   if (!o.ip.empty()) net::write_error("Warning: --ip is deprecated, please use --host\n");
   int code = core::kExitOk;
   auto loop = net::make_poll_loop();

@@ -1,13 +1,10 @@
 #include "cmd/process_conf.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "conf/secret.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/sources/files.hpp"
 #include "conf/values/resources.hpp"
 #include "core/deploy/worker/peer_file.hpp"
-#include "core/exit_codes.hpp"
 #include "net/http/fetch.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
@@ -16,12 +13,11 @@
 
 namespace tinderbox::cmd {
 
-void declare_process_conf(CLI::App& app, ProcessConfOptions& options,
+void declare_process_conf(CommandLine& line, ProcessConfOptions& options,
                           const std::string& conf_option) {
-  app.add_option("--properties-file", options.properties_file,
-                 "file of settings: spark-defaults.conf text, or TOML when it ends in .toml");
-  app.add_option(conf_option, options.settings, "one setting, KEY=VALUE; may be given again")
-      ->allow_extra_args(false);
+  line.option("--properties-file", &options.properties_file,
+              "file of settings: spark-defaults.conf text, or TOML when it ends in .toml");
+  line.option(conf_option, &options.settings, "one setting, KEY=VALUE; may be given again");
 }
 
 namespace {
@@ -62,21 +58,6 @@ conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
   net::set_log_redaction(conf::text_redaction(conf));
   apply_log_level(conf);
   return conf;
-}
-
-std::optional<int> parse(CLI::App& app, Args args) {
-  std::vector<std::string> words(args.rbegin(), args.rend());  // CLI11 wants them reversed
-  try {
-    app.parse(words);
-    return std::nullopt;
-  } catch (const CLI::CallForHelp&) {
-    net::write_error(app.help());
-    return core::kExitOk;
-  } catch (const CLI::ParseError& e) {
-    net::write_error("Error: " + std::string(e.what()) + "; tinderbox " + app.get_name() +
-                     " --help tells more\n");
-    return core::kExitFailure;
-  }
 }
 
 void exec_other(const std::string& role, const std::string& elf, Args args) {

@@ -1,17 +1,12 @@
 // What all roles share on their command lines: settings, --help, and another ELF to run instead.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cmd/roles.hpp"
+#include "cmd/command_line.hpp"
 #include "conf/conf.hpp"
 #include "conf/sources/environment.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace tinderbox::cmd {
 
@@ -21,14 +16,12 @@ struct ProcessConfOptions {
 };
 
 /// Adds --properties-file and --conf; `conf_option` where a role gives -c another meaning.
-void declare_process_conf(CLI::App& app, ProcessConfOptions& options,
+void declare_process_conf(CommandLine& line, ProcessConfOptions& options,
                           const std::string& conf_option = "-c,--conf");
 /// Environment (what `scope` reads) < file < --conf. Errors: conf::Error. Warnings go to stderr.
 conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope = conf::Scope::kNode);
 /// Under which name or address others reach this process: SPARK_LOCAL_IP, else what the host has.
 std::string advertised_host(const conf::Conf& conf);
-/// Exit code when the role should end: --help (0), or a misuse, told on stderr (1).
-std::optional<int> parse(CLI::App& app, Args args);
 /// Fetches `elf` when it is a URL, and becomes it, in the same role with the same arguments.
 /// Returns when it is this program's own build. Errors: conf::Error.
 void exec_other(const std::string& role, const std::string& elf, Args args);

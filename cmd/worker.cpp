@@ -1,6 +1,4 @@
 // The worker role: a machine's cores and memory for a standalone cluster, on one loop.
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 
 #include "cmd/process_conf.hpp"
@@ -25,20 +23,20 @@ struct Options {
   ProcessConfOptions conf;
 };
 
-void declare(CLI::App& cli, Options& o) {
-  cli.set_help_flag("--help", "this text");
-  cli.add_option("-h,--host", o.host, "name or address to listen on and to announce");
-  cli.add_option("-i,--ip", o.ip, "the same; deprecated, use --host");
-  cli.add_option("-p,--port", o.port, "port to listen on (default: any)");
-  cli.add_option("--webui-port", o.web_ui_port, "port of the pages, 0 for any (default: 8081)");
-  cli.add_option("-c,--cores", o.cores, "cores to offer (default: all)")
-      ->check(CLI::PositiveNumber);
-  cli.add_option("-m,--memory", o.memory,
-                 "memory to offer, such as 1000m or 2g (default: all but 1g)");
-  cli.add_option("-d,--work-dir", o.work_dir,
-                 "folder for executors and drivers (default: $SPARK_HOME/work, else work)");
-  cli.add_option("master", o.masters, "spark://host:port[,host:port]")->required();
-  declare_process_conf(cli, o.conf, "--conf");
+void declare(CommandLine& line, Options& o) {
+  using Rule = CommandLine::Rule;
+  line.long_help_only();
+  line.option("-h,--host", &o.host, "name or address to listen on and to announce");
+  line.option("-i,--ip", &o.ip, "the same; deprecated, use --host");
+  line.option("-p,--port", &o.port, "port to listen on (default: any)");
+  line.option("--webui-port", &o.web_ui_port, "port of the pages, 0 for any (default: 8081)");
+  line.option("-c,--cores", &o.cores, "cores to offer (default: all)", Rule::Positive);
+  line.option("-m,--memory", &o.memory,
+              "memory to offer, such as 1000m or 2g (default: all but 1g)");
+  line.option("-d,--work-dir", &o.work_dir,
+              "folder for executors and drivers (default: $SPARK_HOME/work, else work)");
+  line.option("master", &o.masters, "spark://host:port[,host:port]", Rule::Required);
+  declare_process_conf(line, o.conf, "--conf");
 }
 
 std::vector<std::string> masters_of(const std::string& text) {
@@ -107,10 +105,11 @@ std::unique_ptr<net::SignalWatch> watch_for_decommission(net::PollLoop& loop,
 }  // namespace
 
 int worker(Args args) {
-  CLI::App cli("tinderbox worker: offers this machine's cores and memory to a master", "worker");
+  CommandLine line("worker",
+                   "tinderbox worker: offers this machine's cores and memory to a master");
   Options o;
-  declare(cli, o);
-  if (std::optional<int> code = parse(cli, args)) return *code;
+  declare(line, o);
+  if (std::optional<int> code = line.parse(args)) return *code;
   if (!o.ip.empty()) net::write_error("Warning: --ip is deprecated, please use --host\n");
   int code = core::kExitOk;
   int signal = 0;

@@ -1,6 +1,4 @@
 // The bench role: measures this build and prints `BENCH <name> <value> <unit>` lines.
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -171,18 +169,18 @@ void run(const BenchOptions& o) {
 }  // namespace
 
 int bench(Args args) {
-  CLI::App cli("tinderbox bench: measures this build\nNames: " + known_names(), "bench");
+  CommandLine line("bench", "tinderbox bench: measures this build\nNames: " + known_names());
   BenchOptions o;
-  cli.add_option("--master", o.master,
-                 std::string("default: ") + kCluster + ", for wordcount_s " + kThreads);
-  cli.add_option("--data", o.data, "folder with text.txt, for wordcount_s");
-  cli.add_option("--make-data", o.make_data, "make text.txt in this folder instead of measuring");
-  cli.add_option("--mb", o.megabytes, "size of what --make-data makes")->check(CLI::PositiveNumber);
-  cli.add_option("--seed", o.seed, "seed of what --make-data makes");
-  cli.add_flag("--first-task", o.first_task)->group("");
-  cli.add_option("names", o.names, "what to measure; nothing: all");
-  declare_process_conf(cli, o.conf);
-  if (std::optional<int> code = parse(cli, args)) return *code;
+  line.option("--master", &o.master,
+              std::string("default: ") + kCluster + ", for wordcount_s " + kThreads);
+  line.option("--data", &o.data, "folder with text.txt, for wordcount_s");
+  line.option("--make-data", &o.make_data, "make text.txt in this folder instead of measuring");
+  line.option("--mb", &o.megabytes, "size of what --make-data makes", CommandLine::Rule::Positive);
+  line.option("--seed", &o.seed, "seed of what --make-data makes");
+  line.option("--first-task", &o.first_task, "", CommandLine::Rule::Hidden);
+  line.option("names", &o.names, "what to measure; nothing: all");
+  declare_process_conf(line, o.conf);
+  if (std::optional<int> code = line.parse(args)) return *code;
   [[maybe_unused]] auto quiet = net::set_log_level("WARN");
   if (!o.make_data.empty())
     make_data(o);

@@ -164,9 +164,18 @@ struct RequestTotalExecutors {
   std::map<int32_t, int32_t> totals;
 };
 
-using DriverEffect = std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>, Log,
-                                  DeliverResult, DeliverJobEnd, ApplyAccumulators, Publish,
-                                  FetchResult, KillBackendExecutor, RequestTotalExecutors>;
+using AnyDriverEffect = std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>,
+                                     Log, DeliverResult, DeliverJobEnd, ApplyAccumulators, Publish,
+                                     FetchResult, KillBackendExecutor, RequestTotalExecutors>;
+/// A class of its own, so that one source compiles what copying and destroying it takes.
+struct DriverEffect : AnyDriverEffect {
+  using AnyDriverEffect::variant;
+  DriverEffect(const DriverEffect&);
+  DriverEffect(DriverEffect&&) noexcept;
+  DriverEffect& operator=(const DriverEffect&);
+  DriverEffect& operator=(DriverEffect&&) noexcept;
+  ~DriverEffect();
+};
 using DriverEffects = std::vector<DriverEffect>;
 
 }  // namespace tinderbox::core

@@ -28,29 +28,16 @@ class Turn {
     return std::get<E>(events().emplace_back(std::in_place_type<E>));
   }
   /// What was posted so far; null: nothing.
-  const std::vector<ListenerEvent>* posted() const {
-    return publish_ == kNone ? nullptr : &std::get<Publish>(out[publish_]).events;
-  }
+  const std::vector<ListenerEvent>* posted() const;
   /// About so many events will follow.
   void expect(size_t n) { expected_ = n; }
 
-  void send(PeerId to, ToExecutor message) {
-    out.emplace_back(std::in_place_type<Send<ToExecutor>>, to, std::move(message));
-  }
-  void after(Duration delay, DriverTimer::Kind kind, int64_t number = 0, std::string name = {}) {
-    out.push_back(After<DriverTimer>{delay, DriverTimer{kind, number, std::move(name)}});
-  }
-  void log(Level level, std::string line) { out.push_back(Log{level, std::move(line)}); }
+  void send(PeerId to, ToExecutor message);
+  void after(Duration delay, DriverTimer::Kind kind, int64_t number = 0, std::string name = {});
+  void log(Level level, std::string line);
 
  private:
-  std::vector<ListenerEvent>& events() {
-    if (publish_ == kNone) {
-      publish_ = out.size();
-      out.push_back(Publish{});
-      std::get<Publish>(out.back()).events.reserve(expected_);
-    }
-    return std::get<Publish>(out[publish_]).events;
-  }
+  std::vector<ListenerEvent>& events();
 
   static constexpr size_t kNone = ~size_t{0};
   size_t publish_ = kNone;

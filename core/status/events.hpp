@@ -152,12 +152,21 @@ struct UnschedulableTaskSetRemoved {
   int32_t stage_attempt = 0;
 };
 
-using ListenerEvent =
+using AnyListenerEvent =
     std::variant<ApplicationStarted, ApplicationEnded, ExecutorJoined, ExecutorRemoved, JobStarted,
                  JobEnded, StageSubmitted, StageCompleted, TaskStarted, TaskGettingResult,
                  TaskEnded, BlockManagerAdded, BlockManagerRemoved, BlockUpdated, RddUnpersisted,
                  SpeculativeTaskSubmitted, ExecutorExcluded, ExecutorExcludedForStage,
                  ExecutorUnexcluded, NodeExcluded, NodeExcludedForStage, NodeUnexcluded,
                  UnschedulableTaskSetAdded, UnschedulableTaskSetRemoved>;
+/// A class of its own, so that one source compiles what copying and destroying it takes.
+struct ListenerEvent : AnyListenerEvent {
+  using AnyListenerEvent::variant;
+  ListenerEvent(const ListenerEvent&);
+  ListenerEvent(ListenerEvent&&) noexcept;
+  ListenerEvent& operator=(const ListenerEvent&);
+  ListenerEvent& operator=(ListenerEvent&&) noexcept;
+  ~ListenerEvent();
+};
 
 }  // namespace tinderbox::core

@@ -109,7 +109,7 @@ bad "an unknown SPARK_K8S_CMD" 1 "SPARK_K8S_CMD" "bogus" -- env SPARK_K8S_CMD=bo
 bad "history" 1 "history" "event logs" -- "$T" history
 bad "a worker without a master" 1 "master" -- "$T" worker
 bad "a worker of a master that is no URL" 1 "localhost" "spark://host:port" -- "$T" worker localhost
-bad "a worker with no cores" 1 "cores" "0" -- "$T" worker --cores 0 spark://127.0.0.1:1
+bad "a worker with no cores" 1 "cores: '0' is not a whole number above 0" -- "$T" worker --cores 0 spark://127.0.0.1:1
 bad "a worker with memory that is no size" 1 "memory|lots" -- "$T" worker --memory lots spark://127.0.0.1:1
 bad "a worker's port that is none" 1 "port" "70000" -- "$T" worker --host 127.0.0.1 --port 70000 spark://127.0.0.1:1
 bad "a worker that may not write its work directory" 1 "work directory" "$dir/in.txt" -- \
