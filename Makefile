@@ -110,7 +110,8 @@ $(B)/obj/tests/%.o: tests/%.cpp $(PCH).gch
 	$(call compile,-include $(PCH) -Winvalid-pch)
 $(B)/obj/%.o: %.cpp $(STD).gch
 	$(call compile,-include $(STD) -Winvalid-pch $(EXTRA_$<))
-$(B)/obj/%.hpp.gch: %.hpp $(B)/libraries
+# Named, not found by pattern: make prefers a pattern rule whose prerequisites are there already.
+$(PCH).gch $(STD).gch: $(B)/obj/%.hpp.gch: %.hpp $(B)/libraries
 	@mkdir -p $(@D); cp $< $(@:.gch=).$$$$ && mv $(@:.gch=).$$$$ $(@:.gch=); echo "  pch $<"; t=$@.$$$$; \
 	  $(CXX) $(CPPFLAGS) $(CXXFLAGS) -w -x c++-header $< -o $$t && mv $$t $@
 
