@@ -43,7 +43,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kNetworkTimeout.spec, &kNetworkTimeoutInterval.spec, &kExecutorTimeout.spec,
     &kRpcAskTimeout.spec, &kRpcMessageMaxSize.spec, &kAuthenticate.spec,
     &kAuthenticateSecret.spec, &kDefaultParallelism.spec, &kTaskCpus.spec,
-    &kTaskMaxFailures.spec, &kTaskMaxDirectResultSize.spec, &kTaskLaunchAhead.spec,
+    &kTaskMaxFailures.spec, &kTaskMaxDirectResultSize.spec, &kTaskLaunchAhead.spec, &kTaskLaunchAheadWindow.spec,
     &kSchedulerReviveInterval.spec, &kSchedulerMode.spec, &kSchedulerAllocationFile.spec,
     &kSchedulerMinRegisteredRatio.spec, &kSchedulerMaxRegisteredWait.spec,
     &kListenerQueueCapacity.spec,

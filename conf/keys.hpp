@@ -276,6 +276,9 @@ inline constexpr Key<int64_t> kTaskMaxDirectResultSize{"spark.task.maxDirectResu
                                                        "larger results are fetched as blocks"};
 inline constexpr Key<int> kTaskLaunchAhead{
     "tinderbox.task.launchAhead", "32", "tasks sent to an executor beyond its free cores; 0: none"};
+inline constexpr Key<Duration> kTaskLaunchAheadWindow{
+    "tinderbox.task.launchAhead.window", "20ms", Unit::kMillisecond,
+    "of short tasks so many more are sent ahead as an executor runs in this time"};
 inline constexpr Key<Duration> kSchedulerReviveInterval{"spark.scheduler.revive.interval", "1s",
                                                         Unit::kMillisecond,
                                                         "how often free cores are offered again"};

@@ -65,6 +65,7 @@ struct DriverOptions {
   int32_t task_cpus{};                 // spark.task.cpus
   int32_t max_task_failures{};         // spark.task.maxFailures
   int32_t launch_ahead{};              // tinderbox.task.launchAhead; tasks an executor
+  Duration launch_ahead_window{};      // tinderbox.task.launchAhead.window
   int32_t max_consecutive_attempts{};  // spark.stage.maxConsecutiveAttempts
   int32_t max_stage_attempts{};        // spark.stage.maxAttempts
   Duration locality_wait_process{};    // spark.locality.wait.process, .node, .rack

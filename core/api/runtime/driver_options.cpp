@@ -32,6 +32,7 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   int32_t of_backend = backend.max_task_failures();
   o.max_task_failures = of_backend >= 0 ? of_backend : conf.get(conf::kTaskMaxFailures);
   o.launch_ahead = conf.get(conf::kTaskLaunchAhead);
+  o.launch_ahead_window = conf.get(conf::kTaskLaunchAheadWindow);
   o.max_consecutive_attempts = conf.get(conf::kStageMaxConsecutiveAttempts);
   o.max_stage_attempts = conf.get(conf::kStageMaxAttempts);
   o.locality_wait_process = conf.get(conf::kLocalityWaitProcess);

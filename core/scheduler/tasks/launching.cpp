@@ -62,7 +62,7 @@ LaunchTasks& TaskScheduler::open_message(TaskSet& set, Executor& e, size_t bytes
       LaunchTasks{set.program(), spec.stage, spec.attempt, spec.num_partitions, spec.epoch, {}});
   LaunchTasks& message = std::get<LaunchTasks>(std::get<Send<ToExecutor>>(turn.out.back()).message);
   message.tasks.reserve(static_cast<size_t>(
-      std::min(set.pending() + 1, std::max(1, e.slots + options_.launch_ahead - e.running))));
+      std::min(set.pending() + 1, std::max(1, e.slots - e.running + room_ahead(set, e)))));
   return message;
 }
 

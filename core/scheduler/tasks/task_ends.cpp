@@ -144,6 +144,7 @@ Attempt TaskScheduler::take(TaskId id, Turn& turn) {
 void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
   const Attempt a = take(id, turn);
   TaskSet& set = *a.set;
+  if (u.metrics) set.pace.ended(*u.metrics);
   if (Speculation* s = set.speculation()) {
     note_end(id, a, -1);
     // The end of a short task may be the first that is heard of it.

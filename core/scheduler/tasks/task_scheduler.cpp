@@ -225,6 +225,7 @@ bool TaskScheduler::offer_level(Pass& pass, Locality level, std::vector<Offer>& 
   for (Offer& offer : offers) {
     if (offer.slots <= 0) continue;
     if (!set.wants_offers() || quota_ == 0) break;
+    if (ahead && room_ahead(set, executors_.at(offer.executor)) <= 0) continue;
     bool rejected = false;
     const std::optional<TaskSet::Pick> pick = set.offer(offer.executor, level, turn.now, rejected);
     pass.rejects |= rejected;
@@ -296,14 +297,18 @@ std::vector<TaskScheduler::Offer> TaskScheduler::real_offers() {
   return rotated(std::move(offers), rotation_++);
 }
 
+int32_t TaskScheduler::room_ahead(const TaskSet& set, const Executor& e) const {
+  return set.pace.ahead(e.slots) - e.ahead;
+}
+
+/// How many tasks each takes depends on whose they are.
 std::vector<TaskScheduler::Offer> TaskScheduler::ahead_offers() {
   std::vector<Offer> offers;
   const std::vector<int32_t>& from = offer_all_ ? executors_.active() : freed_;
   offers.reserve(from.size());
   for (const int32_t slot : from) {
     const Executor& e = executors_.at(slot);
-    const int32_t room = options_.launch_ahead - e.ahead;
-    if (offerable(e) && e.slots > 0 && room > 0) offers.push_back({slot, room});
+    if (offerable(e) && e.slots > 0) offers.push_back({slot, Pace::kMost});
   }
   return rotated(std::move(offers), rotation_++);
 }

@@ -143,6 +143,7 @@ class TaskScheduler {
   void reset_delay(const Pass& pass, bool all_free, Turn& turn);
   void fifo_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
   std::vector<Offer> real_offers();
+  int32_t room_ahead(const TaskSet& set, const Executor& executor) const;
   std::vector<Offer> ahead_offers();
   void revoke_for_idle(Turn& turn);
   void take_back(TaskId id, Attempt& attempt, Turn& turn);

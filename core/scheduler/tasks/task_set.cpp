@@ -7,7 +7,8 @@ namespace tinderbox::core {
 
 TaskSet::TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& options,
                  int64_t program, Time now)
-    : spec_(std::move(spec)),
+    : pace(options),
+      spec_(std::move(spec)),
       program_(program),
       executors_(executors),
       options_(options),

@@ -15,6 +15,7 @@
 
 #include "core/scheduler/tasks/executors.hpp"
 #include "core/scheduler/tasks/health.hpp"
+#include "core/scheduler/tasks/pace.hpp"
 #include "core/scheduler/tasks/pending_tasks.hpp"
 #include "core/scheduler/tasks/speculation.hpp"
 
@@ -145,6 +146,7 @@ class TaskSet {
   std::optional<int32_t> excluded_everywhere();
 
   // ---- bookkeeping that belongs to TaskScheduler ----
+  Pace pace;
   int64_t total_result_size = 0;
   int32_t calculated_results = 0;
   bool warned_of_size = false;
