@@ -152,6 +152,11 @@ one: $(B)/libraries
 test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
 
+##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=]
+.PHONY: chaos
+chaos: test-packages all $(B)/tests/chaos
+	@MINUTES=$(or $(MINUTES),60) $(if $(SEED),SEED=$(SEED)) tests/chaos/chaos.sh
+
 ##: breaks one rule of the scheduler at a time; a test must notice each
 .PHONY: mutants
 mutants: $(TEST_BIN)

@@ -3,7 +3,7 @@
 TINDERBOX=${TINDERBOX:-build/tinderbox}
 TINDERBOX=$(realpath "$TINDERBOX")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tinderbox-cluster-XXXXXX")
-pids=()
+pids=() enter=()
 
 # wait_line FILE PATTERN [SECONDS]: waits until a line of FILE matches, prints it.
 wait_line() {
@@ -14,10 +14,11 @@ wait_line() {
   done
 }
 
-# start_daemon NAME ARGUMENTS…: a role in the background, logging to $dir/NAME.log; its pid in $pid.
+# start_daemon NAME ARGUMENTS…: a role in the background, logging to $dir/NAME.log; its pid in $pid. On another host
+# where $local_ip and the command $enter say so.
 start_daemon() {
   local name=$1; shift
-  SPARK_LOCAL_IP=127.0.0.1 "$TINDERBOX" "$@" > "$dir/$name.out" 2> "$dir/$name.log" &
+  SPARK_LOCAL_IP=${local_ip:-127.0.0.1} "${enter[@]}" "$TINDERBOX" "$@" > "$dir/$name.out" 2> "$dir/$name.log" &
   pid=$!
   pids+=("$pid")
 }
