@@ -147,7 +147,7 @@ one: $(B)/libraries
 	  for f; do case $$f in tests/*) tst="$$tst $$f" ;; *) lib="$$lib $$f" ;; esac; done; \
 	  $(MAKE) unit TEST_SRC="$$tst" LIB_SRC="$$lib" TEST_BIN=$(B)/tests/one-$(basename $(notdir $(TEST)))
 
-##: unit tests, layer and header checks, every tests/processes/*_test.sh; ends with `N passed, N failed`
+##: unit tests, layer and header checks, every tests/processes/…_test.sh; ends with `N passed, N failed`
 .PHONY: test
 test: test-packages all $(TEST_APPS)
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
@@ -176,7 +176,7 @@ tsan:
 .PHONY: aarch64
 aarch64:
 	@$(MAKE) all FLAVOUR=aarch64
-	@tests/processes/aarch64.sh build/aarch64/tinderbox
+	@tests/processes/packaging/aarch64.sh build/aarch64/tinderbox
 
 ##: each header compiles alone
 .PHONY: headers
@@ -219,7 +219,7 @@ bench: all
 image:
 	@deploy/packages.sh image
 	@deploy/image.sh build/image.tar
-	@tests/processes/image_test.sh build/image.tar
+	@tests/processes/packaging/image_test.sh build/image.tar
 
 .PHONY: test-packages lint-packages
 test-packages:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Everything `make test` runs, in turn; a failure does not stop the rest. Ends with `N passed, N failed`, where
-# each unit test case, each script tests/processes/*_test.sh and each check counts one. ONLY=word runs the steps so named.
+# each unit test case, each script tests/processes/…_test.sh and each check counts one. ONLY=word runs the steps so named.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export TINDERBOX=$PWD/build/tinderbox
@@ -41,7 +41,7 @@ step unit "${MAKE:-make}" unit
 step sim "${MAKE:-make}" sim SEEDS=1000
 step layers tests/layers.sh
 step headers "${MAKE:-make}" headers
-for script in tests/processes/*_test.sh; do
+for script in $(find tests/processes -name "*_test.sh" | sort); do
   [ "$(basename "$script")" = image_test.sh ] && continue  # part of `make image`
   step "$(basename "$script" .sh)" "$script"
 done

@@ -1,5 +1,5 @@
 // An application that runs every kind of step through a real cluster and checks each against plain
-// loops. Run by tests/processes/engine_test.sh in local, local-cluster and standalone mode.
+// loops. Run by tests/processes/cluster/engine_test.sh in local, local-cluster and standalone mode.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,6 +1,6 @@
 // An application that breaks its own cluster in the middle of a job and checks, from the
 // scheduler's events, that the fault hit this job and that the scheduler did what it should. Run by
-// tests/processes/faults_test.sh.
+// tests/processes/cluster/faults_test.sh.
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // An application whose executors come and go while it runs: by dynamic allocation, by
 // decommissioning, by a signal. It checks the scheduler's events. Run by
-// tests/processes/scaling_test.sh.
+// tests/processes/cluster/scaling_test.sh.
 #include <signal.h>
 
 #include <chrono>

@@ -2,7 +2,7 @@
 # Every kind of step on real executors: tests/apps/engine.cpp in local, local-cluster and standalone mode, with files
 # and archives shipped to the executors; the built-in applications against coreutils and each other.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
 ENGINE=$(realpath "${ENGINE:-build/tests/engine}")
 engine() { # engine NAME MASTER [OPTIONS… -- ARGUMENTS…]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A binary for aarch64 run here by an emulator: it starts, and a job of two stages gives the right result.
-#   tests/processes/aarch64.sh BINARY
+#   tests/processes/packaging/aarch64.sh BINARY
 set -euo pipefail
 binary=$(realpath "$1")
 dir=$(mktemp -d)

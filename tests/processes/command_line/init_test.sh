@@ -1,7 +1,7 @@
 #!/bin/bash
 # The init role of the real binary: what it fetches, what it says, how it ends.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 tinderbox=${TINDERBOX:-$PWD/build/tinderbox}
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT

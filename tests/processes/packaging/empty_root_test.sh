@@ -1,8 +1,8 @@
 #!/bin/bash
-# The binary as the only file of an empty root, as every role: tests/processes/empty_root_test.sh [BINARY].
+# The binary as the only file of an empty root, as every role: tests/processes/packaging/empty_root_test.sh [BINARY].
 # Two kinds of root: bare (not even /proc), and with /proc mounted as a container has it, where the binary is PID 1.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 binary=${1:-${TINDERBOX:-build/tinderbox}}
 limit=$((15 * 1024 * 1024))
 t=$(mktemp -d)

@@ -2,7 +2,7 @@
 # An application outside the tree's own build: made with the installed library alone, submitted in both deploy modes to
 # workers that have no copy of it, and refused when what a worker fetched is another build.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/processes/cluster.sh
 finish() {
   local code=$?

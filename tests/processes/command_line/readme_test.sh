@@ -3,7 +3,7 @@
 # them says, its application is the one of examples/, the steps of "Follow one job" exist, its links lead somewhere.
 # docs/configuration.md is what the binary prints.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 tree=$PWD
 tinderbox=$(realpath "${TINDERBOX:-build/tinderbox}")
 t=$(mktemp -d "${TMPDIR:-/tmp}/tinderbox-readme-XXXXXX")

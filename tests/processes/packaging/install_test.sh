@@ -2,7 +2,7 @@
 # What `make install` puts: the links are roles, an outside application builds from Debian's packages and the
 # installed tree alone and is every role, and `make uninstall` takes all of it away.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT
 die() { echo "install_test.sh: $*"; exit 1; }

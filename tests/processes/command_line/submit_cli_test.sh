@@ -3,7 +3,7 @@
 # codes and messages. Each run: a directory of its own, no inherited variables, no input, a minute at most.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-binary=${TINDERBOX:-$here/../../build/tinderbox}
+binary=${TINDERBOX:-$here/../../../build/tinderbox}
 [ -x "$binary" ] || { echo "submit_cli_test: no binary at $binary; make it or set TINDERBOX"; exit 1; }
 binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
 cwd=$(cd "$(mktemp -d)" && pwd -P)

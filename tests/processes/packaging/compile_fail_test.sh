@@ -2,7 +2,7 @@
 # Mistakes that must not compile, and the message that must say what to do instead. Each file of
 # tests/compile_fail starts with `// wants: TEXT`; without its line marked MISTAKE it must compile.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 compiler=${CXX:-g++}
 failed=0
 for file in tests/compile_fail/*.cpp; do

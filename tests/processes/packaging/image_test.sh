@@ -1,7 +1,7 @@
 #!/bin/bash
 # The image archive of `make image`: one layer, in it one file, which is the entrypoint and runs in an empty root.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 archive=${1:-build/image.tar}
 die() { echo "image_test.sh: $*"; exit 1; }
 [ -f "$archive" ] || die "there is no $archive: make image builds it"
@@ -19,5 +19,5 @@ grep -q '"User":"185:185"' "$config" || die "the image should not run as root: $
 
 mkdir "$t/unpacked"
 tar -C "$t/unpacked" -xf "$t/$layers"
-tests/processes/empty_root_test.sh "$t/unpacked/tinderbox"
+tests/processes/packaging/empty_root_test.sh "$t/unpacked/tinderbox"
 echo "image_test.sh: $archive holds one file of $(stat -c %s "$t/unpacked/tinderbox") bytes"

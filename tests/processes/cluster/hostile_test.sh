@@ -4,7 +4,7 @@
 # all the same: every process lives, its memory is bounded, a job that nobody lied about ends right, later jobs work,
 # peers that broke the rules are dropped, and the log is not flooded. HOSTILE_SEED and HOSTILE_ROUNDS repeat a run.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
 export SPARK_LOCAL_IP=127.0.0.1
 HOSTILE=$(realpath "${HOSTILE:-build/tests/hostile}")

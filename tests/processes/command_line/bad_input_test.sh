@@ -2,7 +2,7 @@
 # What users do wrong, and what breaks around them: each gets the right exit code and one line on stderr that says what
 # was asked, what was found and what to do. Warnings and the synopsis of a role's usage may stand beside it.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
 export SPARK_LOCAL_IP=127.0.0.1
 chmod 755 "$dir"

@@ -2,7 +2,7 @@
 # Executors of a standalone cluster that come and go while the application runs: dynamic allocation, decommissioning by
 # signal and of a whole worker, and why an executor ended. The application tests/apps/scaling.cpp checks the events.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
 SCALING=$(realpath "${SCALING:-build/tests/scaling}")
 ALLOCATION=(--conf spark.dynamicAllocation.enabled=true --conf spark.dynamicAllocation.maxExecutors=3

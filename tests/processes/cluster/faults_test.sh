@@ -3,7 +3,7 @@
 # the driver, of the master with and without recovery. The application tests/apps/faults.cpp checks results and
 # scheduler events; this script checks what only the outside sees.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
 # In the background: $driver is the driver's own process, which `submit` becomes.
 submit_long() { "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" long "$1" > "$2" 2>&1 & driver=$!; }
