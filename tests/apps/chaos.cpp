@@ -190,9 +190,9 @@ bool excused(const std::string& failure) {
   return failure.find("No space left on device") != std::string::npos;
 }
 
-/// Another driver runs in this one's place: its worker was silent for too long.
+/// It was told to end: another driver runs in its place, for its worker was silent for too long.
 bool ended_by_cluster(const std::string& failure) {
-  return failure.find("SparkContext was shut down") != std::string::npos;
+  return failure.find("SparkContext") != std::string::npos;
 }
 
 class Report {
