@@ -63,7 +63,7 @@ port=$(perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, Loca
 mkdir "$t/bin" "$t/empty"
 ln -s "$tinderbox" "$t/bin/tinderbox"
 (cd "$t/empty" && PATH=$t/bin:$PATH SPARK_MASTER_PORT=$port SPARK_MASTER_WEBUI_PORT=0 SPARK_WORKER_WEBUI_PORT=0 \
-  timeout 100 bash "$t/all.sh" 2> "$t/log") || { tail -20 "$t/log" "$t"/empty/*.log >&2; die "a block of the README fails"; }
+  timeout 100 bash "$t/all.sh" 2> "$t/log") || { tail -n 20 "$t/log" "$t"/empty/*.log >&2; die "a block of the README fails"; }
 for ((n = 1; n <= blocks; ++n)); do
   diff "$t/got$n" "$t/want$n" >&2 || die "block $n of the README prints something else"
 done
