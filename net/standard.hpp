@@ -1,6 +1,5 @@
-// The standard library's headers that most sources use. The build precompiles them for all sources
-// of the library: parsing them was a fifth of its time. Each source includes what it uses all the
-// same.
+// The standard library's headers that most sources use, precompiled for all sources of the library:
+// parsing them anew takes a fifth of a build. Each source includes what it uses all the same.
 #pragma once
 
 #include <algorithm>
