@@ -13,14 +13,14 @@ SHELL := /bin/bash
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-# FLAVOUR is plain (static, optimised), aarch64 (the same for that machine) or a sanitizer: asan, tsan (dynamic,
-# instrumented libzmq too).
+# FLAVOUR is plain (static, optimised), aarch64 (the same for that machine), a sanitizer: asan, tsan (dynamic,
+# instrumented libzmq too), or coverage (by clang).
 FLAVOUR ?= plain
 B ?= $(if $(filter plain,$(FLAVOUR)),build,build/$(FLAVOUR))
 ARCH := $(if $(filter aarch64,$(FLAVOUR)),aarch64,$(shell uname -m))
 TOOLS := $(if $(filter-out $(shell uname -m),$(ARCH)),$(ARCH)-linux-gnu-)
 ifeq ($(origin CXX),default)
-CXX := $(TOOLS)g++
+CXX := $(if $(filter coverage,$(FLAVOUR)),clang++-16,$(TOOLS)g++)
 endif
 WERROR ?= -Werror
 
@@ -39,6 +39,7 @@ LDFLAGS_aarch64 = $(LDFLAGS_plain)
 OPT_plain := -O2 -ffunction-sections -fdata-sections -fno-plt -fno-pie
 OPT_asan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
 OPT_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread -Wno-tsan -Wno-maybe-uninitialized
+OPT_coverage := -O0 -ffunction-sections -w -fprofile-instr-generate -fcoverage-mapping
 MARCH := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
 CPPFLAGS += -I. -DMSGPACK_NO_BOOST -DSPDLOG_FMT_EXTERNAL -DFMT_HEADER_ONLY $(if $(ZMQ_DIR),-isystem $(ZMQ_DIR)/include -isystem $(HTTPLIB_DIR)/include)
 # The last four misjudge std::string in this compiler once it is inlined (GCC PR 105329).
@@ -47,6 +48,7 @@ CXXFLAGS += -std=c++20 $(OPT_$(FLAVOUR)) $(MARCH) $(WARNINGS) $(WERROR)
 LDFLAGS_plain := -static -Wl,-S -no-pie -Wl,--gc-sections
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
+LDFLAGS_coverage := -fprofile-instr-generate -Wl,--gc-sections
 # The thread sanitizer of this compiler cannot place its memory beside every randomised layout.
 RUN_tsan := setarch $(ARCH) -R
 LDFLAGS += $(LDFLAGS_$(FLAVOUR)) -Wl,--build-id=sha1 -pthread
@@ -63,7 +65,7 @@ APP_SRC := $(filter cmd/apps/%,$(SOURCES))
 LIB_SRC ?= $(filter-out $(APP_SRC),$(SOURCES))
 TEST_SRC ?= $(sort $(shell find tests -name '*.cpp' -not -path 'tests/apps/*' -not -path 'tests/sim/*' -not -path 'tests/data/*' -not -path 'tests/compile_fail/*'))
 TEST_BIN ?= $(B)/tests/run
-SIM_SRC := $(sort $(wildcard tests/sim/*.cpp))
+SIM_SRC := $(sort $(shell find tests/sim -name '*.cpp'))
 HEADERS := $(sort $(shell find cmd core net conf tests -name '*.hpp' 2>/dev/null))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
 APP_OBJ := $(APP_SRC:%.cpp=$(B)/obj/%.o)
@@ -135,21 +137,18 @@ $(B)/tests/sim: $(SIM_OBJ) $(TEST_LIB)
 ##: whole applications over virtual time: SEEDS= of them [FIRST=], or one with its trace: SEED=
 .PHONY: sim
 sim: $(B)/tests/sim
-	@$(B)/tests/sim $(if $(SEED),--seed $(SEED) --trace,--seeds $(or $(SEEDS),300) --first $(or $(FIRST),1))
+	@$(B)/tests/sim $(if $(SEED),--seed $(SEED) --trace,--seeds $(or $(SEEDS),1000) --first $(or $(FIRST),1))
 
 ##: compile one test with just the sources whose headers it reaches, and run it: TEST=tests/net/x_test.cpp [ONLY=…]
 .PHONY: one
 one: $(B)/libraries
-	@reached=""; todo="$(TEST)"; while [ -n "$$todo" ]; do reached="$$reached $$todo"; \
-	  found=$$($(CXX) $(CPPFLAGS) -std=c++20 -MM $$todo | tr -d '\\' | tr ' ' '\n' | sed -n 's/\.hpp$$/.cpp/p' | sort -u); todo=""; \
-	  for f in $$found; do case " $$reached " in *" $$f "*) ;; *) [ -f $$f ] && todo="$$todo $$f" || true ;; esac; done; done; \
-	  set -- $$reached; shift; lib="" ; tst="$(TEST) tests/run.cpp"; \
-	  for f; do case $$f in tests/*) tst="$$tst $$f" ;; *) lib="$$lib $$f" ;; esac; done; \
-	  $(MAKE) unit TEST_SRC="$$tst" LIB_SRC="$$lib" TEST_BIN=$(B)/tests/one-$(basename $(notdir $(TEST)))
+	@reached=$$(CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' tests/reach.sh $(TEST)); \
+	  $(MAKE) unit TEST_SRC="tests/run.cpp $$(grep ^tests/ <<< "$$reached" | tr '\n' ' ')" \
+	    LIB_SRC="$$(grep -v ^tests/ <<< "$$reached" | tr '\n' ' ')" TEST_BIN=$(B)/tests/one-$(basename $(notdir $(TEST)))
 
 ##: unit tests, layer and header checks, every tests/processes/…_test.sh; ends with `N passed, N failed`
 .PHONY: test
-test: test-packages all $(TEST_APPS)
+test: test-packages all $(TEST_APPS) $(TEST_BIN) $(B)/tests/sim
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
 
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=]
@@ -171,6 +170,12 @@ asan:
 .PHONY: tsan
 tsan:
 	@$(MAKE) unit FLAVOUR=tsan ONLY='$(ONLY)'
+
+##: branch coverage of core/scheduler by the tests of tests/scheduler; fails below 95 %
+.PHONY: coverage
+coverage:
+	@deploy/packages.sh coverage
+	@tests/coverage.sh
 
 ##: the binary for aarch64, cross-built into build/aarch64, and run by an emulator
 .PHONY: aarch64
@@ -208,10 +213,11 @@ $(B)/tidy/%.ok: % .clang-tidy $(B)/libraries | lint-packages
 demo: test-packages all
 	@tests/demo.sh
 
-##: the figures: `tinderbox bench` and the programs of bench/
+##: the figures: `tinderbox bench`, those of the Driver machine alone, and the programs of bench/
 .PHONY: bench
-bench: all
+bench: test-packages all $(B)/tests/peers
 	@$(B)/tinderbox bench
+	@for f in tests/scheduler/*_bench.cpp; do $(MAKE) one TEST=$$f ONLY='[.bench]'; done
 	@for f in bench/*.sh; do [ ! -x "$$f" ] || "$$f"; done
 
 ##: the Dockerfile built for real without an image registry, into build/image.tar, and checked

@@ -30,7 +30,8 @@ void declare(CommandLine& line, Options& o) {
   line.option("--cores", &o.cores, "task slots", Rule::RequiredPositive);
   line.option("--app-id", &o.app_id, "the application's id", Rule::Required);
   line.option("--worker-url", &o.worker_url, "worker that started this executor");
-  line.option("--resourcesFile", &o.resources_file, "resources given by the worker (not used yet)");
+  line.option("--resourcesFile", &o.resources_file,
+              "JSON file of the addresses of custom resources that the worker gave");
   line.option("--resourceProfileId", &o.profile, "resource profile");
   line.option("--podName", &o.pod_name, "name of this executor's pod");
   line.option("--elf", &o.elf, "application's ELF file, a path or URL, to run instead of this one");
@@ -64,6 +65,7 @@ core::ExecutorServiceOptions service_options(const Options& o) {
   e.host = o.hostname.empty() ? advertised_host(s.startup) : o.hostname;
   e.cores = o.cores;
   e.profile = o.profile;
+  e.resources_file = o.resources_file;
   e.who = {net::user_name(), {o.app_id}, 0, ""};
   e.build_id = net::own_build_id();
   e.code_hash = net::own_code_hash();

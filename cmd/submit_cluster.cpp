@@ -1,6 +1,7 @@
 // Cluster deploy mode on a standalone master, and --kill and --status: one short conversation.
 #include "cmd/submit.hpp"
 #include "conf/keys.hpp"
+#include "conf/values/custom_resources.hpp"
 #include "conf/values/master_url.hpp"
 #include "core/deploy/client/submission_client.hpp"
 #include "core/exit_codes.hpp"
@@ -70,6 +71,9 @@ DriverDescription description_of(const conf::SubmitRequest& request) {
   d.memory_mib = request.conf.get(conf::kDriverMemory) >> 20;
   d.cores = request.conf.get(conf::kDriverCores);
   d.supervise = request.conf.get(conf::kDriverSupervise);
+  for (const auto& [name, setting] :
+       conf::resource_settings(request.conf, conf::ResourceOwner::kDriver))
+    d.resources[name] = setting.amount;
   d.command.elf = request.primary_resource == conf::kInternalResource ? "file:" + net::own_path()
                                                                       : request.primary_resource;
   d.command.build_id = build_id_of(request.primary_resource);

@@ -35,6 +35,8 @@ inline constexpr Key<Duration> kFilesFetchTimeout{"spark.files.fetchTimeout", "6
                                                   "limit for fetching one file"};
 inline constexpr Key<Opt<Text>> kLogLevel{"spark.log.level",
                                           "log level: trace, debug, info, warn, error, off"};
+inline constexpr Key<bool> kLogConf{"spark.logConf", "false",
+                                    "log every setting when an application starts"};
 inline constexpr Key<Text> kRedactionRegex{"spark.redaction.regex",
                                            "(?i)secret|password|token|access[.]?key|credential",
                                            "keys and values that match are never shown"};
@@ -90,6 +92,9 @@ inline constexpr Key<Opt<Duration>> kDecommissionForceKillTimeout{
 inline constexpr Key<int> kMaxRetainedDecommissioned{
     "spark.scheduler.maxRetainedRemovedDecommissionExecutors", "0",
     "decommissioned executors that are remembered when they are gone"};
+inline constexpr Key<int> kMaxRetainedUnknownDecommissioned{
+    "spark.scheduler.maxRetainedUnknownDecommissionExecutors", "0",
+    "requests to decommission executors that are remembered until those register"};
 inline constexpr Key<bool> kIgnoreDecommissionFetchFailure{
     "spark.stage.ignoreDecommissionFetchFailure", "true",
     "fetch failures by decommissioned executors don't count towards "
@@ -102,6 +107,35 @@ inline constexpr Key<Text> kDecommissionSignal{
     "signal that decommissions an executor: PWR, USR1, USR2, HUP or WINCH"};
 inline constexpr Key<Text> kWorkerDecommissionSignal{"spark.worker.decommission.signal", "PWR",
                                                      "the same for a worker and its executors"};
+inline constexpr Key<bool> kMigration{
+    "spark.storage.decommission.enabled", "false",
+    "move the blocks of a decommissioned executor to others before it ends"};
+inline constexpr Key<bool> kMigrateShuffles{"spark.storage.decommission.shuffleBlocks.enabled",
+                                            "true", "of them: its map outputs"};
+inline constexpr Key<bool> kMigrateRdds{"spark.storage.decommission.rddBlocks.enabled", "true",
+                                        "of them: its cached partitions"};
+inline constexpr Key<int> kMigrationMaxFailures{
+    "spark.storage.decommission.maxReplicationFailuresPerBlock", "3",
+    "tries to move one block before it is given up"};
+inline constexpr Key<Duration> kMigrationReattempt{
+    "spark.storage.decommission.replicationReattemptInterval", "30s", Unit::kMillisecond,
+    "how long an executor that could not take a block is left alone"};
+inline constexpr Key<int> kMigrationThreads{
+    "spark.storage.decommission.shuffleBlocks.maxThreads", "8",
+    "executors that take blocks of a decommissioned one at once"};
+inline constexpr Key<Opt<int64_t>> kMigrationMaxDisk{
+    "spark.storage.decommission.shuffleBlocks.maxDiskSize", Unit::kByte,
+    "an executor with more bytes of map outputs on disk takes no others; unset: no limit"};
+inline constexpr Key<Duration> kRollInterval{
+    "spark.kubernetes.executor.rollInterval", "0", Unit::kMillisecond,
+    "how often one executor is decommissioned, so that another takes its place; 0: never"};
+inline constexpr Key<Text> kRollPolicy{
+    "spark.kubernetes.executor.rollPolicy", "OUTLIER",
+    "which: ID, ADD_TIME, TOTAL_DURATION, AVERAGE_DURATION, FAILED_TASKS, TOTAL_SHUFFLE_WRITE, "
+    "DISK_USED, OUTLIER, OUTLIER_NO_FALLBACK"};
+inline constexpr Key<int> kRollMinTasks{
+    "spark.kubernetes.executor.minTasksPerExecutorBeforeRolling", "0",
+    "tasks that an executor must have had before it is chosen"};
 
 // Master.
 inline constexpr Key<Opt<Text>> kMasterHost{
@@ -313,9 +347,56 @@ inline constexpr Key<int> kStageMaxConsecutiveAttempts{
     "failed attempts of a stage in a row before its job fails"};
 inline constexpr Key<int> kStageMaxAttempts{"spark.stage.maxAttempts", "2147483647",
                                             "attempts of a stage in all before its job fails"};
+inline constexpr Key<Duration> kBarrierSyncTimeout{
+    "spark.barrier.sync.timeout", "365d", Unit::kSecond,
+    "how long the tasks of a barrier stage wait for each other"};
+inline constexpr Key<Duration> kBarrierSlotsInterval{
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "15s", Unit::kSecond,
+    "how often a job is tried again whose barrier stage needs more cores than there are"};
+inline constexpr Key<int> kBarrierSlotsMaxFailures{
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures", "40",
+    "how often it is tried again before it fails"};
 inline constexpr Key<Duration> kStarvationTimeout{"spark.starvation.timeout", "15s",
                                                   Unit::kMillisecond,
                                                   "how often a job without resources is reported"};
+inline constexpr Key<bool> kReaperEnabled{"spark.task.reaper.enabled", "false",
+                                          "watch killed tasks until they end"};
+inline constexpr Key<Duration> kReaperPollingInterval{"spark.task.reaper.pollingInterval", "10s",
+                                                      Unit::kMillisecond,
+                                                      "how often a killed task is looked at"};
+inline constexpr Key<Duration> kReaperKillTimeout{
+    "spark.task.reaper.killTimeout", "-1", Unit::kMillisecond,
+    "a killed task that lives longer ends its executor, outside local mode; -1: never"};
+
+// Custom resources: GPUs and the like. NAME is the resource's name, such as gpu;
+// conf/values/custom_resources reads these keys.
+inline constexpr Key<int> kWorkerResourceAmount{"spark.worker.resource.NAME.amount", "0",
+                                                "addresses that a worker must find"};
+inline constexpr Key<Text> kWorkerResourceScript{
+    "spark.worker.resource.NAME.discoveryScript", "",
+    "program that prints them: {\"name\": \"NAME\", \"addresses\": [\"0\", \"1\"]}"};
+inline constexpr Key<Text> kWorkerResourcesFile{
+    "spark.worker.resourcesFile", "",
+    "JSON file of a worker's addresses, in place of discovery scripts"};
+inline constexpr Key<int> kExecutorResourceAmount{"spark.executor.resource.NAME.amount", "0",
+                                                  "addresses that each executor gets"};
+inline constexpr Key<Text> kExecutorResourceScript{
+    "spark.executor.resource.NAME.discoveryScript", "",
+    "program that prints an executor's addresses where no worker assigns them (local mode)"};
+inline constexpr Key<int> kDriverResourceAmount{"spark.driver.resource.NAME.amount", "0",
+                                                "addresses that the driver gets"};
+inline constexpr Key<Text> kDriverResourceScript{
+    "spark.driver.resource.NAME.discoveryScript", "",
+    "program that prints them where no worker assigns them (client mode)"};
+inline constexpr Key<Text> kDriverResourcesFile{
+    "spark.driver.resourcesFile", "",
+    "JSON file of the driver's addresses; a worker that starts a driver sets it"};
+inline constexpr Key<double> kTaskResourceAmount{
+    "spark.task.resource.NAME.amount", "0",
+    "addresses that each task gets: a whole number, or up to 0.5, the share of one address"};
+inline constexpr Key<bool> kProfileMergeConflicts{
+    "spark.scheduler.resource.profileMergeConflicts", "false",
+    "a stage of Rdds with several resource profiles takes the most of each; else it is an error"};
 
 // Speculation: second copies of slow tasks.
 inline constexpr Key<bool> kSpeculation{"spark.speculation", "false",
@@ -411,6 +492,9 @@ inline constexpr Key<bool> kShuffleSync{"spark.shuffle.sync", "false",
 inline constexpr Key<int64_t> kShuffleMaxInMemoryOutput{
     "tinderbox.shuffle.maxInMemoryOutput", "64k", Unit::kByte,
     "map outputs up to this size stay in memory; 0: none"};
+inline constexpr Key<int64_t> kShuffleFetchAhead{
+    "tinderbox.shuffle.fetchAhead", "8m", Unit::kByte,
+    "blocks that an executor fetches and keeps for tasks that wait in its queue; 0: none"};
 inline constexpr Key<int> kShuffleIoMaxRetries{"spark.shuffle.io.maxRetries", "3",
                                                "tries to fetch a block again"};
 inline constexpr Key<Duration> kShuffleIoRetryWait{"spark.shuffle.io.retryWait", "5s",

@@ -45,6 +45,8 @@ const char* signal_name(int32_t number) {
 
 const char* meaning_of(int32_t code) {
   switch (code) {
+    case kExitUncaughtException:
+      return "Uncaught exception";
     case kExitOutOfMemory:
       return "out of memory";
     case kExitDiskStoreFailure:

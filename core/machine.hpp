@@ -92,6 +92,7 @@ struct Spawn {
   std::map<std::string, std::string> environment;  // beside the parent's
   std::map<std::string, std::string> properties;   // handed over as a properties file, not on argv
   std::string directory;  // made new; working directory; gets stdout and stderr files
+  std::map<std::string, std::string> files;  // text by name, written into it before the start
   bool operator==(const Spawn&) const = default;
 };
 /// Send a signal to a spawned process.

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
-#   deploy/packages.sh build [plain|aarch64|asan|tsan]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
-#   deploy/packages.sh test|lint|image           the packages of the tests, of lint, of the image build
+#   deploy/packages.sh build [FLAVOUR]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
+#   deploy/packages.sh test|lint|coverage|image   the packages of the tests, of lint, of coverage, of the image build
+# FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
 set -euo pipefail
@@ -14,6 +15,7 @@ aarch64_packages="g++-aarch64-linux-gnu qemu-user-static libssl-dev:arm64 liblz4
   libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64 libpugixml-dev:arm64"
 test_packages="bible-kjv procps curl python3"
 lint_packages="clang-tidy-16 clang-format-16"
+coverage_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
 
 purpose=${1:-build} flavour=${2:-plain}
@@ -132,13 +134,14 @@ cached() {
 
 libraries() {
   cxx=${CXX:-g++}
+  [ $flavour != coverage ] || flavour=plain cxx=g++  # the library is not what is measured
   zmq_flags="-O2 -ffunction-sections -fdata-sections"
   [ "$("$cxx" -dumpmachine | cut -d- -f1)" = x86_64 ] && zmq_flags+=" -march=x86-64-v2"
   case $flavour in
     plain | aarch64) ;;
     asan) zmq_flags="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address" ;;
     tsan) zmq_flags="-O1 -g1 -fno-omit-frame-pointer -fsanitize=thread" ;;
-    *) die "unknown flavour '$flavour': plain, aarch64, asan or tsan" ;;
+    *) die "unknown flavour '$flavour': plain, aarch64, asan, tsan or coverage" ;;
   esac
   zmq_version=$(dpkg-query -W -f '${source:Version}' libzmq3-dev)
   local key stamp
@@ -176,6 +179,7 @@ case $purpose in
     ;;
   test) install_packages $test_packages ;;
   lint) install_packages $lint_packages ;;
+  coverage) install_packages $coverage_packages ;;
   image) install_packages $image_packages ;;
-  *) die "unknown purpose '$purpose': build, test, lint or image" ;;
+  *) die "unknown purpose '$purpose': build, test, lint, coverage or image" ;;
 esac

@@ -1,6 +1,13 @@
 // The poll loop: one thread waits for sockets, descriptors, timers and an inbox.
+//
+// A ZeroMQ socket is waited for by its descriptor (ZMQ_FD), which is readable while the socket has
+// work that it did not look at yet. zmq_poll would ask each socket for its events before and after
+// each wait, two system calls a socket; here only those that were signalled are read. A send looks
+// at that work as well and so may take the signal of a message that came: such a socket is read
+// once more before the loop waits.
 #include "net/loop.hpp"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -10,6 +17,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "net/mutex.hpp"
@@ -54,7 +62,8 @@ class RealPollLoop final : public PollLoop {
     while (!stopped_.load(std::memory_order_acquire)) {
       run_inbox();
       run_timers();
-      if (!stopped_.load(std::memory_order_acquire)) poll();
+      look_again();
+      if (!stopped_.load(std::memory_order_acquire)) wait();
     }
     stopped_.store(false, std::memory_order_release);
   }
@@ -65,18 +74,37 @@ class RealPollLoop final : public PollLoop {
   }
 
   void watch(int fd, Task ready) override {
-    items_.push_back({nullptr, fd, ZMQ_POLLIN, 0});
-    ready_.push_back(std::make_shared<Watch>(Watch{std::move(ready)}));
+    fds_.push_back({fd, POLLIN, 0});
+    watches_.push_back(std::make_shared<Watch>(Watch{std::move(ready)}));
   }
   void unwatch(int fd) override {
-    erase_if([&](const zmq_pollitem_t& i) { return !i.socket && i.fd == fd; });
+    for (size_t i = 0; i < fds_.size(); ++i)
+      if (fds_[i].fd == fd) return erase(i);
   }
   void watch_socket(void* socket, Task ready) override {
-    items_.push_back({socket, 0, ZMQ_POLLIN, 0});
-    ready_.push_back(std::make_shared<Watch>(Watch{std::move(ready)}));
+    int fd = -1;
+    size_t size = sizeof fd;
+    zmq_getsockopt(socket, ZMQ_FD, &fd, &size);
+    watch(fd, std::move(ready));
+    sockets_[socket] = watches_.back();
+    used(socket);
   }
   void unwatch_socket(void* socket) override {
-    erase_if([&](const zmq_pollitem_t& i) { return i.socket == socket; });
+    const auto it = sockets_.find(socket);
+    if (it == sockets_.end()) return;
+    const std::shared_ptr<Watch> watch = it->second;
+    sockets_.erase(it);
+    erase(
+        static_cast<size_t>(std::find(watches_.begin(), watches_.end(), watch) - watches_.begin()));
+  }
+  void used(void* socket) override {
+    const auto it = sockets_.find(socket);
+    if (it == sockets_.end()) return;
+    it->second->used = true;
+    if (!std::exchange(it->second->listed, true)) used_.push_back(it->second);
+  }
+  void drained(void* socket) override {
+    if (const auto it = sockets_.find(socket); it != sockets_.end()) it->second->used = false;
   }
 
  private:
@@ -88,6 +116,8 @@ class RealPollLoop final : public PollLoop {
   struct Watch {
     Task ready;
     bool over = false;
+    bool used = false;    // a socket that is to be read before the loop waits
+    bool listed = false;  // in used_
   };
   static bool later(const Timer& a, const Timer& b) {
     return std::tie(a.due, a.sequence) > std::tie(b.due, b.sequence);
@@ -122,41 +152,53 @@ class RealPollLoop final : public PollLoop {
     }
   }
 
-  /// Unit: milliseconds, as zmq_poll wants; rounded up so that no timer spins.
-  long timeout() const {
+  /// Unit: milliseconds, as poll wants; rounded up so that no timer spins.
+  int timeout() const {
     if (timers_.empty()) return -1;
     auto left = timers_.front().due - read_clock();
     if (left <= Duration::zero()) return 0;
-    return static_cast<long>((left.count() + 999) / 1000);
+    constexpr int64_t kLongest = 60'000;
+    return static_cast<int>(std::min((left.count() + 999) / 1000, kLongest));
+  }
+
+  /// What is used meanwhile has its turn after the timers.
+  void look_again() {
+    due_.clear();
+    due_.swap(used_);
+    for (const auto& watch : due_) watch->listed = false;
+    run_due([](Watch& watch) { return std::exchange(watch.used, false); });
   }
 
   /// Handlers may watch and unwatch: what is ready is copied out before any runs.
-  void poll() {
-    int n = zmq_poll(items_.data(), static_cast<int>(items_.size()), timeout());
+  void wait() {
+    const bool busy =
+        std::any_of(used_.begin(), used_.end(), [](const auto& watch) { return watch->used; });
+    const int n = ::poll(fds_.data(), fds_.size(), busy ? 0 : timeout());
     if (n <= 0) return;
     due_.clear();
-    for (size_t i = 0; i < items_.size(); ++i)
-      if (items_[i].revents) due_.push_back(ready_[i]);
-    for (auto& watch : due_)
-      if (!watch->over) watch->ready();
+    for (size_t i = 0; i < fds_.size(); ++i)
+      if (fds_[i].revents) due_.push_back(watches_[i]);
+    run_due([](Watch&) { return true; });
   }
 
-  template <class F>
-  void erase_if(F match) {
-    for (size_t i = 0; i < items_.size(); ++i) {
-      if (!match(items_[i])) continue;
-      ready_[i]->over = true;  // it may be in due_, and even running
-      items_.erase(items_.begin() + static_cast<long>(i));
-      ready_.erase(ready_.begin() + static_cast<long>(i));
-      return;
-    }
+  template <class P>
+  void run_due(P wanted) {
+    for (auto& watch : due_)
+      if (!watch->over && wanted(*watch)) watch->ready();
+  }
+
+  void erase(size_t i) {
+    watches_[i]->over = true;  // it may be in due_, and even running
+    fds_.erase(fds_.begin() + static_cast<long>(i));
+    watches_.erase(watches_.begin() + static_cast<long>(i));
   }
 
   int wake_fd_;
   std::atomic<bool> stopped_{false};
-  std::vector<zmq_pollitem_t> items_;
-  std::vector<std::shared_ptr<Watch>> ready_;  // as many as items_
-  std::vector<std::shared_ptr<Watch>> due_;
+  std::vector<pollfd> fds_;
+  std::vector<std::shared_ptr<Watch>> watches_;  // as many as fds_
+  std::unordered_map<void*, std::shared_ptr<Watch>> sockets_;
+  std::vector<std::shared_ptr<Watch>> used_, due_;
   std::vector<Timer> timers_;  // a heap, earliest first
   uint64_t sequence_ = 0;
   std::vector<Task> running_;

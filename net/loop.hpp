@@ -33,9 +33,14 @@ class PollLoop : public Loop {
   virtual void watch(int fd, Task ready) = 0;
   virtual void unwatch(int fd) = 0;
   /// A ZeroMQ socket (void*): `ready` is called when it may have messages and must read until none
-  /// is left.
+  /// is left, or say used().
   virtual void watch_socket(void* socket, Task ready) = 0;
   virtual void unwatch_socket(void* socket) = 0;
+  /// Something was sent through a watched socket, which may have taken the signal that something
+  /// came: it is looked at again before the loop waits.
+  virtual void used(void* socket) = 0;
+  /// It was read until none was left, since it was last used.
+  virtual void drained(void* socket) = 0;
 };
 
 std::unique_ptr<PollLoop> make_poll_loop();

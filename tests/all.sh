@@ -40,6 +40,7 @@ cases_of() {
 step unit "${MAKE:-make}" unit
 step sim "${MAKE:-make}" sim SEEDS=1000
 step layers tests/layers.sh
+step mutants_apply env CHECK=1 tests/mutants.sh
 step headers "${MAKE:-make}" headers
 for script in $(find tests/processes -name "*_test.sh" | sort); do
   [ "$(basename "$script")" = image_test.sh ] && continue  # part of `make image`

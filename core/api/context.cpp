@@ -6,8 +6,12 @@
 #include <utility>
 
 #include "conf/conf.hpp"
+#include "core/plan/bytes.hpp"
 #include "core/plan/task.hpp"
+#include "core/resources/resource_profile.hpp"
+#include "core/scheduler/dag/stage_graph.hpp"
 #include "net/files.hpp"
+#include "net/log.hpp"
 #include "net/mutex.hpp"
 
 namespace tinderbox {
@@ -25,23 +29,6 @@ std::string short_site(const char* operation, const Site& site) {
   std::string_view file = site.file_name();
   file = file.substr(file.rfind('/') + 1);
   return std::string(operation) + " at " + std::string(file) + ":" + std::to_string(site.line());
-}
-
-const core::NodePtr& parent_of(const core::Dependency& dependency) {
-  if (const auto* narrow = std::get_if<core::NarrowDependency>(&dependency)) return narrow->parent;
-  return std::get<core::ShufflePtr>(dependency)->parent;
-}
-
-/// What one dependency lets the child promise about the order of its records.
-core::Determinism through(const core::Node& child, const core::Dependency& dependency) {
-  const core::Determinism parent = parent_of(dependency)->determinism;
-  const auto* shuffle = std::get_if<core::ShufflePtr>(&dependency);
-  if (!shuffle) return parent;
-  const auto& partitioner = (*shuffle)->parent->partitioner;
-  if (partitioner && child.partitioner && *partitioner == *child.partitioner) return parent;
-  if (parent == core::Determinism::Indeterminate) return parent;
-  const bool fixed = (*shuffle)->key_ordering && (*shuffle)->aggregator;
-  return fixed ? core::Determinism::Determinate : core::Determinism::Unordered;
 }
 
 std::vector<std::string> split_tags(const std::string& text) {
@@ -69,6 +56,7 @@ struct Context::State {
   std::string checkpoint_dir GUARDED_BY(mutex);
   std::map<RddId, Mark> marked GUARDED_BY(mutex);
   std::set<RddId> checkpointed GUARDED_BY(mutex);
+  std::set<core::ResourceProfile> profiles GUARDED_BY(mutex);  // nodes point to these
 };
 
 void require_positive(int32_t n, const char* message) {
@@ -168,8 +156,7 @@ void Context::adopt(core::Node& node, const Making& making,
                           : std::get_if<core::NarrowDependency>(&node.dependencies[0]);
   if (first && first->kind == core::NarrowDependency::Kind::OneToOne)
     node.num_partitions = first->parent->num_partitions;
-  for (const auto& d : node.dependencies)
-    node.determinism = std::max(node.determinism, through(node, d));
+  core::derive(node);
 }
 
 std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr parent) {
@@ -186,14 +173,41 @@ std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr pare
   return shuffle;
 }
 
-void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Action action,
-                      const core::Runtime::OnResult& on_result) {
+/// What every job has, whatever it computes.
+core::JobRequest Context::new_job(const char* operation, const Site& site) const {
   if (core::TaskContext::current()) {
     throw std::logic_error(
         "RDD transformations and actions are NOT invoked by the driver, but inside of other "
         "transformations; "
         "see SPARK-5063.");
   }
+  core::JobRequest job;
+  job.call_site = short_site(operation, site);
+  net::Lock lock(state_->mutex);
+  const auto mine = state_->properties.find(std::this_thread::get_id());
+  if (mine != state_->properties.end()) job.properties = mine->second;
+  job.profiles = !state_->profiles.empty();
+  return job;
+}
+
+std::vector<core::ShufflePtr> Context::shuffles_of(const core::NodePtr& node) {
+  return core::shuffles_read_by(node);
+}
+
+MapOutputStatistics Context::submit_map_stage(const core::ShufflePtr& shuffle, Site site) {
+  core::JobRequest job = new_job("submitMapStage", site);
+  job.map_stage = shuffle;
+  MapOutputStatistics statistics{shuffle->id, {}};
+  runtime_.run_job(std::move(job), [&](int32_t, const Payload& bytes) {
+    for (Decoder in(bytes.view()); !in.done();)
+      statistics.bytes_by_partition.push_back(in.scalar<int64_t>());
+  });
+  return statistics;
+}
+
+void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Action action,
+                      const core::Runtime::OnResult& on_result) {
+  core::JobRequest job = new_job(action.operation, action.site);
   for (const int32_t p : partitions) {
     if (p < 0 || p >= root->num_partitions) {
       throw std::invalid_argument(
@@ -201,17 +215,10 @@ void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Actio
           ". Total number of partitions: " + std::to_string(root->num_partitions));
     }
   }
-  core::JobRequest job;
   job.root = root;
   job.partitions = std::move(partitions);
   job.action = action.code;
   job.action_captured = std::move(action.captured);
-  job.call_site = short_site(action.operation, action.site);
-  {
-    net::Lock lock(state_->mutex);
-    const auto mine = state_->properties.find(std::this_thread::get_id());
-    if (mine != state_->properties.end()) job.properties = mine->second;
-  }
   if (!job.partitions.empty()) runtime_.run_job(std::move(job), on_result);
   write_checkpoints(*root);
 }
@@ -228,6 +235,37 @@ void Context::persist(const core::NodePtr& node, const core::StorageLevel& level
 void Context::unpersist(const core::NodePtr& node) {
   node->storage_bits = 0;
   runtime_.unpersist(node->id);
+}
+
+// ---- resource profiles ----
+
+namespace {
+
+/// Source: Spark 4.3 ResourceProfileManager.isSupported.
+void check_supported(const core::ResourceProfile& profile, const conf::Conf& conf) {
+  const std::string master = conf.get(conf::kMaster);
+  const bool cluster = !master.starts_with("local") || master.starts_with("local-cluster");
+  if (profile.task_only() ? cluster : cluster && conf.get(conf::kDynamicAllocationEnabled)) return;
+  if (profile.task_only())
+    throw std::invalid_argument(
+        "TaskResourceProfiles are only supported for standalone clusters: a resource profile has "
+        "no effect with master " +
+        master);
+  throw std::invalid_argument(
+      "ResourceProfiles are only supported for standalone clusters with dynamic allocation "
+      "enabled: set spark.dynamicAllocation.enabled, or ask for task resources only");
+}
+
+}  // namespace
+
+void Context::set_profile(const core::NodePtr& node, const core::ResourceProfile& profile) {
+  const conf::Conf& conf = runtime_.conf();
+  check_supported(profile, conf);
+  auto usable = core::check_profile(profile, core::default_profile(conf));
+  if (!usable) throw std::invalid_argument(usable.error().message);
+  for (const std::string& line : *usable) net::log(net::Level::Warn, "Context", line);
+  net::Lock lock(state_->mutex);
+  node->profile = &*state_->profiles.insert(profile).first;
 }
 
 // ---- checkpoints ----
@@ -289,7 +327,7 @@ void Context::write_checkpoints(const core::Node& root) {
       }
     }
     for (const auto& d : node->dependencies) {
-      if (seen.insert(parent_of(d).get()).second) todo.push_back(parent_of(d).get());
+      if (seen.insert(core::parent_of(d).get()).second) todo.push_back(core::parent_of(d).get());
     }
   }
   std::sort(found.begin(), found.end());

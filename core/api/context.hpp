@@ -28,6 +28,12 @@ struct Append;
 /// Where in the application's source an Rdd or a job was made.
 using Site = std::source_location;
 
+/// Estimated bytes that each reducer of a shuffle will read. Source: Spark MapOutputStatistics.
+struct MapOutputStatistics {
+  ShuffleId shuffle;
+  std::vector<int64_t> bytes_by_partition;
+};
+
 /// Source: Spark SparkContext.
 /// Thread: any. Local properties belong to the thread that sets them.
 class Context {
@@ -91,6 +97,11 @@ class Context {
     runtime_.add_listener(std::move(listener));
   }
   void cancel_all_jobs();
+  /// Makes the outputs of `shuffle` (Rdd::shuffles()) without anyone who reads them, and waits.
+  /// Jobs that read them find them there. Errors: those of run_job. Source: Spark
+  /// SparkContext.submitMapStage.
+  MapOutputStatistics submit_map_stage(const core::ShufflePtr& shuffle,
+                                       Site site = Site::current());
 
   /// Errors: the directory cannot be made.
   void set_checkpoint_dir(const std::string& directory);
@@ -98,6 +109,9 @@ class Context {
   int32_t default_min_partitions() const;
   const conf::Conf& conf() const { return runtime_.conf(); }
   const std::string& application_id() const { return runtime_.app_id().value; }
+
+  /// Addresses of custom resources that the driver has. Source: Spark SparkContext.resources.
+  const ResourceAddresses& resources() const { return runtime_.resources(); }
 
   // ---- for operators ----
 
@@ -107,8 +121,8 @@ class Context {
     const char* operation;  // map
     Site site;
   };
-  /// Completes a new node: id, name, call site, determinism; partitions as its first parent's
-  /// unless it set them.
+  /// Completes a new node: id, name, call site, what follows from its ancestors; partitions as its
+  /// first parent's unless it set them.
   void adopt(core::Node& node, const Making& making, std::vector<core::Dependency> dependencies);
   /// A shuffle of `parent` that the runtime forgets when the last Rdd that reads it is gone.
   std::shared_ptr<core::ShuffleDependency> new_shuffle(core::NodePtr parent);
@@ -123,11 +137,14 @@ class Context {
   };
   void run_job(core::NodePtr root, std::vector<int32_t> partitions, Action action,
                const core::Runtime::OnResult& on_result);
+  static std::vector<core::ShufflePtr> shuffles_of(const core::NodePtr& node);
   core::Runtime& runtime() { return runtime_; }
   BroadcastId new_broadcast_id() { return {next_broadcast_++}; }
   AccumulatorId new_accumulator_id() { return {next_accumulator_++}; }
   void persist(const core::NodePtr& node, const core::StorageLevel& level);
   void unpersist(const core::NodePtr& node);
+  /// Errors: std::invalid_argument for a profile that this cluster cannot have.
+  void set_profile(const core::NodePtr& node, const core::ResourceProfile& profile);
   /// Marks `node` to be written by `write` after the next job that uses it. write(directory) runs
   /// that job and returns what replaces the node.
   using WriteCheckpoint = std::function<core::NodePtr(const std::string& directory)>;
@@ -135,6 +152,7 @@ class Context {
   bool is_checkpointed(const core::Node& node) const;
 
  private:
+  core::JobRequest new_job(const char* operation, const Site& site) const;
   bool has_checkpoint_dir() const;
   struct State;
   void write_checkpoints(const core::Node& root);

@@ -52,6 +52,8 @@ int32_t next_take_partitions(Context& context, int32_t scanned, int64_t found, i
 
 template <class T>
 class PairOperations;  // core/api/pair_rdd.hpp
+template <class T>
+class RddBarrier;  // core/api/barrier.hpp
 
 template <class T>
 class Rdd : public PairOperations<T> {
@@ -118,6 +120,8 @@ class Rdd : public PairOperations<T> {
                       preserves_partitioning);
     }
   }
+  /// For map_partitions whose tasks start together and wait for each other.
+  RddBarrier<T> barrier() const;
   /// One vector a partition.
   auto glom(Site site = Site::current()) const {
     return whole<std::vector<owned_t<T>>>(core::Glom{}, "glom", site, false);
@@ -378,6 +382,14 @@ class Rdd : public PairOperations<T> {
     context_->unpersist(node_);
     return *this;
   }
+  /// What executors and tasks of the stages that compute it need, instead of what the settings say.
+  /// A profile of task resources alone runs on the executors that there are; any other one needs
+  /// dynamic allocation. Errors: std::invalid_argument when this cluster cannot have it.
+  /// Source: Spark RDD.withResources.
+  const Rdd& with_resources(const core::ResourceProfile& profile) const {
+    context_->set_profile(node_, profile);
+    return *this;
+  }
   StorageLevel storage_level() const { return core::unpack_level(node_->storage_bits); }
   /// Written to the checkpoint directory after the next job that uses it; its lineage is cut there.
   void checkpoint(Site site = Site::current()) const {
@@ -395,6 +407,8 @@ class Rdd : public PairOperations<T> {
 
   RddId id() const { return node_->id; }
   int32_t num_partitions() const { return node_->num_partitions; }
+  /// Those that the stage which computes it reads; for Context::submit_map_stage.
+  std::vector<core::ShufflePtr> shuffles() const { return Context::shuffles_of(node_); }
   const std::optional<core::Partitioner>& partitioner() const { return node_->partitioner; }
   Context& context() const { return *context_; }
 
@@ -439,9 +453,7 @@ class Rdd : public PairOperations<T> {
                     bool order_sensitive = false) const {
     auto node = std::make_unique<core::StatefulNode<T, Out, F>>(std::move(f));
     if (keeps_partitioner) node->partitioner = node_->partitioner;
-    if (order_sensitive && node_->determinism == core::Determinism::Unordered) {
-      node->determinism = core::Determinism::Indeterminate;
-    }
+    node->order_sensitive = order_sensitive;
     return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
   }
   static void append_encoded(const Payload& part, std::vector<owned_t<T>>& records) {
@@ -497,4 +509,5 @@ Rdd<T> Context::union_all(const std::vector<Rdd<T>>& inputs, Site site) {
 
 }  // namespace tinderbox
 
+#include "core/api/barrier.hpp"
 #include "core/api/pair_rdd.hpp"

@@ -12,16 +12,22 @@
 // clang-format on
 #pragma once
 
+#include "core/api/barrier.hpp"
 #include "core/api/context.hpp"
 #include "core/api/pair_rdd.hpp"
 #include "core/api/rdd.hpp"
 #include "core/api/runtime/application.hpp"
 #include "core/api/shared.hpp"
 #include "core/api/text.hpp"
+#include "core/resources/resource_profile.hpp"
 
 namespace tinderbox {
 
+using core::ExecutorResourceRequests;
+using core::ResourceProfile;
+using core::ResourceProfileBuilder;
 using core::StorageLevel;
 using core::TaskContext;
+using core::TaskResourceRequests;
 
 }  // namespace tinderbox

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "conf/conf.hpp"
 #include "core/executor/process_blocks.hpp"
@@ -36,8 +37,8 @@ class Backend {
   virtual net::Endpoint& endpoint() = 0;
   /// Asks the cluster manager for the application's executors. `board` sits on endpoint().
   virtual void start(Switchboard& board) = 0;
-  /// How many executors (of the default resource profile) there should be.
-  virtual void want(int32_t executors) = 0;
+  /// How many executors of the default resource profile, and of others, there should be.
+  virtual void want(int32_t executors, std::vector<ProfileRequest> profiles) = 0;
   virtual void kill(const ExecutorId& executor, bool replace) = 0;
   virtual void stop() = 0;
   /// Cores that tasks may use in all, for the default parallelism; 0: only known once executors

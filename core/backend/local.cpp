@@ -5,6 +5,7 @@
 #include "conf/keys.hpp"
 #include "core/backend/factories.hpp"
 #include "core/executor/executor_service.hpp"
+#include "core/exit_codes.hpp"
 #include "net/process/environment.hpp"
 
 namespace tinderbox::core {
@@ -30,15 +31,19 @@ class LocalBackend final : public Backend {
   void start(Switchboard&) override {
     AppId app{"local-" + std::to_string(epoch_millis(place_.loop.now()))};
     place_.registered(app);
-    service_ = std::make_unique<ExecutorService>(
-        *executor_loop_, *executor_end_, options(app),
-        [this](int, const std::string&) { executor_loop_->stop(); });
+    const auto ended = [this](int code, const std::string& why) {
+      // There will be no other executor.
+      if (code != kExitOk) place_.post(BackendDead{why});
+      executor_loop_->stop();
+    };
+    service_ =
+        std::make_unique<ExecutorService>(*executor_loop_, *executor_end_, options(app), ended);
     thread_ = std::thread([this] {
       service_->start();
       executor_loop_->run();
     });
   }
-  void want(int32_t) override {}
+  void want(int32_t, std::vector<ProfileRequest>) override {}
   void kill(const ExecutorId&, bool) override {}
   void stop() override {
     if (!thread_.joinable()) return;

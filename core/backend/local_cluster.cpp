@@ -93,7 +93,9 @@ class LocalClusterBackend final : public Backend {
   net::Endpoint& endpoint() override { return inner_->endpoint(); }
   int32_t known_cores() const override { return inner_->known_cores(); }
   void start(Switchboard& board) override { inner_->start(board); }
-  void want(int32_t executors) override { inner_->want(executors); }
+  void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
+    inner_->want(executors, std::move(profiles));
+  }
   void kill(const ExecutorId& executor, bool replace) override { inner_->kill(executor, replace); }
   void stop() override {
     inner_->stop();

@@ -1,6 +1,7 @@
 // spark://host:port[,…]: executors that a standalone master gives.
 #include "core/backend/standalone.hpp"
 #include "conf/keys.hpp"
+#include "conf/values/custom_resources.hpp"
 #include "core/deploy/client/app_client.hpp"
 #include "core/scheduler/allocation/options.hpp"
 #include "net/process/elf.hpp"
@@ -40,7 +41,9 @@ class StandaloneBackend final : public Backend {
     shell_->listen_losses();
     shell_->feed(StartApp{});
   }
-  void want(int32_t executors) override { shell_->feed(WantExecutors{executors}); }
+  void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
+    shell_->feed(WantExecutors{executors, std::move(profiles)});
+  }
   void kill(const ExecutorId& executor, bool) override { shell_->feed(EndExecutors{{executor}}); }
   void stop() override {
     if (shell_) shell_->feed(StopApp{});
@@ -79,6 +82,9 @@ class StandaloneBackend final : public Backend {
     d.max_cores = place_.conf.get(conf::kCoresMax);
     d.memory_per_executor_mib = place_.conf.get(conf::kExecutorMemory) >> 20;
     d.cores_per_executor = place_.conf.get(conf::kExecutorCores);
+    for (const auto& [name, setting] :
+         conf::resource_settings(place_.conf, conf::ResourceOwner::kExecutor))
+      d.resources_per_executor[name] = setting.amount;
     // The first request says how many; until then none.
     if (dynamic_allocation(place_.conf)) d.initial_executor_limit = 0;
     d.user = o.user;

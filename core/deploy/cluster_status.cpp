@@ -1,4 +1,6 @@
 // Snapshots → JSON with the fields, and the order of fields, of Spark's own answers.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "core/deploy/cluster_status.hpp"
@@ -25,8 +27,21 @@ Totals totals_of(const ClusterStatus& s) {
   return t;
 }
 
+/// Source: Spark ResourceInformation.toJson.
+Json json_of(const ResourceAddresses& resources) {
+  Json all = Json::object();
+  for (const auto& [name, addresses] : resources)
+    all[name] = {{"name", name}, {"addresses", addresses}};
+  return all;
+}
+
+Json json_of(const ResourceAmounts& amounts) {
+  Json list = Json::array();
+  for (const auto& [name, amount] : amounts) list.push_back({{"name", name}, {"amount", amount}});
+  return list;
+}
+
 Json json_of(const WorkerRow& w) {
-  Json none = Json::object();
   return {{"id", w.id.value},
           {"host", w.host},
           {"port", w.port},
@@ -37,9 +52,9 @@ Json json_of(const WorkerRow& w) {
           {"memory", w.memory_mib},
           {"memoryused", w.memory_used_mib},
           {"memoryfree", w.memory_mib - w.memory_used_mib},
-          {"resources", none},
-          {"resourcesused", none},
-          {"resourcesfree", none},
+          {"resources", json_of(w.resources)},
+          {"resourcesused", json_of(used_of(w))},
+          {"resourcesfree", json_of(w.resources_free)},
           {"state", name_of(w.state)},
           {"lastheartbeat", epoch_millis(w.last_heartbeat)}};
 }
@@ -52,8 +67,8 @@ Json json_of(const AppRow& a, const Zone& zone) {
           {"user", a.user},
           {"memoryperexecutor", a.memory_per_executor_mib},
           {"memoryperslave", a.memory_per_executor_mib},
-          {"resourcesperexecutor", Json::array()},
-          {"resourcesperslave", Json::array()},
+          {"resourcesperexecutor", json_of(a.resources_per_executor)},
+          {"resourcesperslave", json_of(a.resources_per_executor)},
           {"submitdate", java_date(a.submitted, zone)},
           {"state", name_of(a.state)},
           {"duration", a.duration.count() / 1000}};
@@ -65,7 +80,7 @@ Json json_of(const DriverRow& d, const Zone& zone) {
           {"state", name_of(d.state)},
           {"cores", d.cores},
           {"memory", d.memory_mib},
-          {"resources", Json::array()},
+          {"resources", json_of(d.resources)},
           {"submitdate", java_date(d.submitted, zone)},
           {"worker", d.worker.value.empty() ? "None" : d.worker.value},
           {"mainclass", d.main_class}};
@@ -87,14 +102,14 @@ Json json_of(const WorkerExecutorRow& e) {
   Json description = {{"name", e.app_name},
                       {"cores", e.app_max_cores.value_or(0)},
                       {"memoryperexecutor", e.memory_per_executor_mib},
-                      {"resourcesperexecutor", Json::array()},
+                      {"resourcesperexecutor", json_of(e.resources_per_executor)},
                       {"memoryperslave", e.memory_per_executor_mib},
-                      {"resourcesperslave", Json::array()},
+                      {"resourcesperslave", json_of(e.resources_per_executor)},
                       {"user", e.user},
                       {"command", show_command(e.command)}};
   return {{"id", e.id},
           {"memory", e.memory_mib},
-          {"resources", Json::object()},
+          {"resources", json_of(e.resources)},
           {"appid", e.app.value},
           {"appdesc", description}};
 }
@@ -108,8 +123,12 @@ Json list_of(const std::vector<Row>& rows, const More&... more) {
 
 Json whole(const ClusterStatus& s, const Zone& zone) {
   Totals t = totals_of(s);
-  Json resources = Json::array();
-  for (int64_t i = 0; i < t.workers; ++i) resources.push_back(Json::object());
+  Json resources = Json::array(), used = Json::array();
+  for (const WorkerRow& w : s.workers) {
+    if (w.state != WorkerState::Alive) continue;
+    resources.push_back(json_of(w.resources));
+    used.push_back(json_of(used_of(w)));
+  }
   return {{"url", s.url},
           {"workers", list_of(s.workers)},
           {"aliveworkers", t.workers},
@@ -118,7 +137,7 @@ Json whole(const ClusterStatus& s, const Zone& zone) {
           {"memory", t.memory},
           {"memoryused", t.memory_used},
           {"resources", resources},
-          {"resourcesused", resources},
+          {"resourcesused", used},
           {"activeapps", list_of(s.active_apps, zone)},
           {"completedapps", list_of(s.completed_apps, zone)},
           {"activedrivers", list_of(s.active_drivers, zone)},
@@ -145,6 +164,18 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
+ResourceAddresses used_of(const WorkerRow& w) {
+  ResourceAddresses used = w.resources;
+  for (auto& [name, addresses] : used) {
+    const auto free = w.resources_free.find(name);
+    if (free == w.resources_free.end()) continue;
+    std::erase_if(addresses, [&](const std::string& address) {
+      return std::find(free->second.begin(), free->second.end(), address) != free->second.end();
+    });
+  }
+  return used;
+}
+
 std::string master_json(const ClusterStatus& status, const Zone& zone, std::string_view field) {
   if (field == "clusterutilization") return text_of(utilization(status));
   Json all = whole(status, zone);
@@ -161,8 +192,8 @@ std::string worker_json(const WorkerStatus& s) {
                       {"coresused", s.cores_used},
                       {"memory", s.memory_mib},
                       {"memoryused", s.memory_used_mib},
-                      {"resources", Json::object()},
-                      {"resourcesused", Json::object()},
+                      {"resources", json_of(s.resources)},
+                      {"resourcesused", json_of(s.resources_used)},
                       {"executors", list_of(s.executors)},
                       {"finishedexecutors", list_of(s.finished_executors)}});
 }

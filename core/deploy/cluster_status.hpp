@@ -22,7 +22,11 @@ struct WorkerRow {
   int64_t memory_mib = 0, memory_used_mib = 0;
   WorkerState state = WorkerState::Alive;
   Time last_heartbeat{};
+  ResourceAddresses resources, resources_free;
 };
+/// Those of its addresses that are not free.
+ResourceAddresses used_of(const WorkerRow& worker);
+
 struct AppExecutorRow {
   int32_t id = 0;
   WorkerId worker;
@@ -36,6 +40,7 @@ struct AppRow {
   int32_t cores_granted = 0;
   std::optional<int32_t> max_cores;
   int64_t memory_per_executor_mib = 0;
+  ResourceAmounts resources_per_executor;
   Time submitted{};
   Duration duration{};
   AppState state = AppState::Waiting;
@@ -47,6 +52,7 @@ struct DriverRow {
   DriverState state = DriverState::Submitted;
   int32_t cores = 0;
   int64_t memory_mib = 0;
+  ResourceAmounts resources;
   WorkerId worker;
   std::string main_class;
   std::string exception;
@@ -71,6 +77,8 @@ struct WorkerExecutorRow {
   std::optional<int32_t> app_max_cores;
   int64_t memory_per_executor_mib = 0;
   Command command;
+  ResourceAddresses resources;
+  ResourceAmounts resources_per_executor;
 };
 struct WorkerStatus {
   WorkerId id;
@@ -79,6 +87,7 @@ struct WorkerStatus {
   std::string master_url, master_web_ui_url;
   int32_t cores = 0, cores_used = 0;
   int64_t memory_mib = 0, memory_used_mib = 0;
+  ResourceAddresses resources, resources_used;
   std::vector<WorkerExecutorRow> executors, finished_executors;
   std::vector<DriverRow> drivers, finished_drivers;
 };

@@ -2,7 +2,10 @@
 #include "core/deploy/pages.hpp"
 
 #include <initializer_list>
+#include <map>
 #include <utility>
+
+#include "core/resources/discovery.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -79,6 +82,23 @@ std::string page(std::string_view title, const std::string& body) {
          escaped(title) + "</h1>" + body + "</body></html>";
 }
 
+/// Source: Spark StandaloneResourceUtils.formatResourcesDetails.
+std::string details_of(const WorkerRow& w) {
+  std::string text;
+  for (const auto& [name, used] : used_of(w)) {
+    const auto free = w.resources_free.find(name);
+    const auto list = [](const std::vector<std::string>& addresses) {
+      std::string all;
+      for (const std::string& a : addresses) all += (all.empty() ? "" : ", ") + a;
+      return "[" + all + "]";
+    };
+    text += (text.empty() ? "" : ", ") + name + ": Free: " +
+            list(free == w.resources_free.end() ? std::vector<std::string>() : free->second) +
+            " / Used: " + list(used);
+  }
+  return text;
+}
+
 std::string workers_table(const ClusterStatus& s) {
   Table t("Workers", s.workers.size(),
           {"Worker Id", "Address", "State", "Cores", "Memory", "Resources"});
@@ -86,7 +106,8 @@ std::string workers_table(const ClusterStatus& s) {
     t.row({link(w.web_ui_url, w.id.value), escaped(w.host) + ":" + std::to_string(w.port),
            std::string(name_of(w.state)),
            std::to_string(w.cores) + " (" + std::to_string(w.cores_used) + " Used)",
-           mebibytes(w.memory_mib) + " (" + mebibytes(w.memory_used_mib) + " Used)", ""});
+           mebibytes(w.memory_mib) + " (" + mebibytes(w.memory_used_mib) + " Used)",
+           escaped(details_of(w))});
   return t.take();
 }
 
@@ -96,8 +117,9 @@ std::string apps_table(std::string_view title, const std::vector<AppRow>& apps, 
            "Submitted Time", "User", "State", "Duration"});
   for (const AppRow& a : apps)
     t.row({escaped(a.id.value), link(a.ui_url, a.name), std::to_string(a.cores_granted),
-           mebibytes(a.memory_per_executor_mib), "", page_date(a.submitted, zone), escaped(a.user),
-           std::string(name_of(a.state)), show_duration(a.duration)});
+           mebibytes(a.memory_per_executor_mib), escaped(show_amounts(a.resources_per_executor)),
+           page_date(a.submitted, zone), escaped(a.user), std::string(name_of(a.state)),
+           show_duration(a.duration)});
   return t.take();
 }
 
@@ -109,7 +131,8 @@ std::string drivers_table(std::string_view title, const std::vector<DriverRow>& 
   for (const DriverRow& d : drivers)
     t.row({escaped(d.id.value), page_date(d.submitted, zone),
            d.worker.value.empty() ? "None" : escaped(d.worker.value), std::string(name_of(d.state)),
-           std::to_string(d.cores), mebibytes(d.memory_mib), "", escaped(d.main_class)});
+           std::to_string(d.cores), mebibytes(d.memory_mib), escaped(show_amounts(d.resources)),
+           escaped(d.main_class)});
   return t.take();
 }
 
@@ -127,7 +150,7 @@ std::string executors_table(std::string_view title, const std::vector<WorkerExec
           {"ExecutorID", "State", "Cores", "Memory", "Resources", "Job Details", "Logs"});
   for (const WorkerExecutorRow& e : rows)
     t.row({std::to_string(e.id), std::string(name_of(e.state)), std::to_string(e.cores),
-           mebibytes(e.memory_mib), "",
+           mebibytes(e.memory_mib), escaped(show_resources(e.resources)),
            "ID: " + escaped(e.app.value) + "<br>Name: " + escaped(e.app_name) +
                "<br>User: " + escaped(e.user),
            log_links(log_path(e.app, e.id))});
@@ -139,7 +162,8 @@ std::string worker_drivers_table(std::string_view title, const std::vector<Drive
           {"DriverID", "Main Class", "State", "Cores", "Memory", "Resources", "Logs"});
   for (const DriverRow& d : rows)
     t.row({escaped(d.id.value), escaped(d.main_class), std::string(name_of(d.state)),
-           std::to_string(d.cores), mebibytes(d.memory_mib), "", log_links(log_path(d.id))});
+           std::to_string(d.cores), mebibytes(d.memory_mib), escaped(show_amounts(d.resources)),
+           log_links(log_path(d.id))});
   return t.take();
 }
 
@@ -149,16 +173,24 @@ std::string counts(size_t running, size_t completed) {
 
 std::string summary(const ClusterStatus& s) {
   int64_t alive = 0, cores = 0, cores_used = 0, memory = 0, memory_used = 0;
+  std::map<std::string, std::pair<size_t, size_t>> resources;  // used, all
   for (const WorkerRow& w : s.workers) {
     if (w.state != WorkerState::Alive) continue;
     ++alive;
     cores += w.cores, cores_used += w.cores_used;
     memory += w.memory_mib, memory_used += w.memory_used_mib;
+    for (const auto& [name, addresses] : w.resources) resources[name].second += addresses.size();
+    for (const auto& [name, addresses] : used_of(w)) resources[name].first += addresses.size();
   }
+  std::string in_use;
+  for (const auto& [name, n] : resources)
+    in_use += (in_use.empty() ? "" : ", ") + std::to_string(n.first) + " / " +
+              std::to_string(n.second) + " " + name;
   return "<ul>" + item("URL", escaped(s.url)) + item("Alive Workers", std::to_string(alive)) +
          item("Cores in use",
               std::to_string(cores) + " Total, " + std::to_string(cores_used) + " Used") +
          item("Memory in use", mebibytes(memory) + " Total, " + mebibytes(memory_used) + " Used") +
+         (in_use.empty() ? "" : item("Resources in use", escaped(in_use))) +
          item("Applications", counts(s.active_apps.size(), s.completed_apps.size())) +
          item("Drivers", counts(s.active_drivers.size(), s.completed_drivers.size())) +
          item("Status", std::string(name_of(s.state))) + "</ul>";
@@ -195,6 +227,10 @@ std::string worker_page(const WorkerStatus& s) {
       "<ul>" + item("ID", escaped(s.id.value)) + item("Master URL", escaped(s.master_url)) +
       item("Cores", std::to_string(s.cores) + " (" + std::to_string(s.cores_used) + " Used)") +
       item("Memory", mebibytes(s.memory_mib) + " (" + mebibytes(s.memory_used_mib) + " Used)") +
+      (s.resources.empty()
+           ? ""
+           : item("Resources", escaped(show_resources(s.resources)) + " (" +
+                                   escaped(show_resources(s.resources_used)) + " Used)")) +
       "</ul><p>" + link(s.master_web_ui_url, "Back to Master") + "</p>" +
       executors_table("Running Executors", s.executors);
   if (!s.drivers.empty()) body += worker_drivers_table("Running Drivers", s.drivers);

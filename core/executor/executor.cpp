@@ -29,7 +29,9 @@ void ExecutorMachine::on(const Connected& e, Effects& out) {
   if (e.peer == 0) return connect_failed(out);
   driver_ = e.peer;
   state_ = State::Configuring;
-  to_driver(ExecutorHello{options_.who, options_.id, options_.build_id, options_.code_hash}, out);
+  to_driver(ExecutorHello{options_.who, options_.id, options_.build_id, options_.code_hash,
+                          options_.profile},
+            out);
 }
 
 void ExecutorMachine::connect_failed(Effects& out) {
@@ -71,7 +73,7 @@ void ExecutorMachine::on(const Received<ToExecutor>& e, Effects& out) {
 void ExecutorMachine::on_message(const ApplicationConfig& m, Effects& out) {
   if (state_ != State::Configuring) return;
   state_ = State::Registering;
-  out.push_back(BuildServices{m.properties, m.driver_block_address});
+  out.push_back(BuildServices{m});
 }
 
 void ExecutorMachine::on_message(const ExecutorRefused& m, Effects& out) {
@@ -88,7 +90,7 @@ void ExecutorMachine::on(const ServicesBuilt& e, Effects& out) {
   heartbeat_max_failures_ = e.heartbeat_max_failures;
   to_driver(RegisterExecutor{options_.id, options_.host, e.block_address, options_.cores,
                              options_.profile, options_.pid, e.local_dirs, options_.log_urls,
-                             options_.attributes},
+                             options_.attributes, e.resources},
             out);
 }
 

@@ -20,6 +20,7 @@ struct ExecutorOptions {
   std::string host;
   int32_t cores = 1;
   int32_t profile = 0;
+  std::string resources_file;  // addresses that the worker gave; empty: none
   Identity who;
   std::string build_id;
   std::string code_hash;
@@ -41,6 +42,7 @@ struct ServicesBuilt {
   std::vector<std::string> local_dirs;
   Duration heartbeat_interval{};
   int32_t heartbeat_max_failures = 0;
+  ResourceAddresses resources;
 };
 /// Task attempts moved on; in the order in which they did.
 struct TasksMoved {
@@ -73,8 +75,7 @@ struct ExecutorTimer {
 
 /// Make everything that needs the application's settings; answered by ServicesBuilt.
 struct BuildServices {
-  std::map<std::string, std::string> properties;
-  std::string driver_block_address;
+  ApplicationConfig config;
 };
 struct KeepProgram {
   StageProgram program;

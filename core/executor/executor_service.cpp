@@ -1,11 +1,15 @@
 #include "core/executor/executor_service.hpp"
 
 #include "conf/keys.hpp"
+#include "conf/values/custom_resources.hpp"
 #include "core/executor/app_files.hpp"
+#include "core/executor/task_reaper.hpp"
 #include "core/executor/task_runner.hpp"
 #include "core/executor/task_services.hpp"
 #include "core/exit_codes.hpp"
+#include "core/resources/discovery.hpp"
 #include "core/shell.hpp"
+#include "net/mutex.hpp"
 #include "net/process/environment.hpp"
 #include "net/process/signals.hpp"
 
@@ -13,6 +17,8 @@ namespace tinderbox::core {
 namespace {
 
 constexpr Duration kReportRunning = std::chrono::milliseconds(20);
+/// For the last message to leave before a process that is given up ends.
+constexpr Duration kLastWords = std::chrono::milliseconds(200);
 
 conf::Conf merge(conf::Conf startup, const std::map<std::string, std::string>& properties) {
   for (const auto& [name, value] : properties) startup = startup.with(name, value);
@@ -47,22 +53,45 @@ class ExecutorService::Impl final : public DriverLink {
   void send(ToDriver message) override { shell_.post(ServiceRequest{std::move(message)}); }
 
   void apply(const BuildServices& e) {
-    conf_ = merge(options_.startup, e.properties);
-    shell_.feed(build(e));
+    conf_ = merge(options_.startup, e.config.properties);
+    shell_.feed(build(e.config));
   }
   void apply(const KeepProgram& e) { runner_->keep_program(e.program); }
-  void apply(const DropProgram& e) { runner_->forget_program(e.program); }
+  void apply(const DropProgram& e) {
+    runner_->forget_program(e.program);
+    services_->forget_program(e.program);
+  }
   void apply(const StartTasks& e) {
+    // Tasks of a profile that runs here beside the executor's own.
+    if (e.launch.cpus < task_cpus_)
+      runner_->grow(options_.executor.cores / std::max(1, e.launch.cpus));
     runner_->start(e.launch);
     report_running_later();
   }
-  void apply(const StopTask& e) { runner_->kill(e.kill); }
+  void apply(const StopTask& e) {
+    runner_->kill(e.kill);
+    if (reaping_) reaping_->shell.feed(e.kill);
+  }
+  void apply(const LookAtTask& e) {
+    const std::vector<TaskId> running = runner_->running();
+    reaping_->shell.feed(
+        TaskSeen{e.task, std::find(running.begin(), running.end(), e.task) != running.end()});
+  }
+  /// A task thread never ends: nothing is joined.
+  void apply(const GiveUpProcess& e) {
+    net::log(net::Level::Error, "Executor", e.reason);
+    shell_.feed(ServiceRequest{ExecutorExiting{options_.executor.id, e.code, e.reason}});
+    loop_.after(kLastWords, [code = e.code] { net::exit_now(code); });
+  }
   void apply(const TakeBack& e) { shell_.feed(RevokeAnswered{runner_->revoke(e.tasks)}); }
   void apply(const ForServices& e) {
     if (std::holds_alternative<HeartbeatAnswer>(e.message))
       shell_.feed(BlocksMoved{blocks_->manager->state()});
     else if (auto* files = std::get_if<AddFiles>(&e.message))
       add_files(*files);
+    else if (auto* take = std::get_if<TakeBlock>(&e.message))
+      blocks_->transfer->take(
+          *take, [this](BlockTaken taken) { shell_.post(ServiceRequest{std::move(taken)}); });
     else
       services_->on_driver_message(e.message);
   }
@@ -76,8 +105,16 @@ class ExecutorService::Impl final : public DriverLink {
   }
 
  private:
-  ServicesBuilt build(const BuildServices& e) {
+  ServicesBuilt build(const ApplicationConfig& e) {
     ServicesBuilt built;
+    task_cpus_ = std::max(1, e.task_cpus > 0 ? e.task_cpus : conf_.get(conf::kTaskCpus));
+    Result<ResourceAddresses> resources = find_own_resources(e);
+    if (!resources) {
+      built.exit_code = kExitFailure;
+      built.error = resources.error().message;
+      return built;
+    }
+    built.resources = std::move(*resources);
     if (Result<bool> opened = open_blocks(); !opened) {
       built.exit_code = kExitDiskStoreFailure;
       built.error = opened.error().message;
@@ -102,6 +139,7 @@ class ExecutorService::Impl final : public DriverLink {
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
     start_runner();
+    watch_killed_tasks();
     watch_for_decommission();
     built.ok = true;
     built.block_address = blocks_->id.address;
@@ -109,6 +147,17 @@ class ExecutorService::Impl final : public DriverLink {
     built.heartbeat_interval = conf_.get(conf::kExecutorHeartbeatInterval);
     built.heartbeat_max_failures = conf_.get(conf::kExecutorHeartbeatMaxFailures);
     return built;
+  }
+
+  Result<ResourceAddresses> find_own_resources(const ApplicationConfig& e) const {
+    if (e.resources.empty()) return ResourceAddresses{};
+    const auto files = net::make_real_files();
+    Result<ResourceAddresses> found =
+        find_resources(*files, conf::component_of(conf::ResourceOwner::kExecutor), e.resources,
+                       options_.executor.resources_file);
+    if (found)
+      net::log(net::Level::Info, "Executor", "Custom resources: " + show_resources(*found));
+    return found;
   }
 
   /// Blocks the loop: what the driver sent after it must find the files. A task that misses one
@@ -130,9 +179,8 @@ class ExecutorService::Impl final : public DriverLink {
     o.bind_host = options_.bind_host;
     o.port = conf_.get(conf::kBlockManagerPort);
     o.memory = conf_.get(conf::kExecutorMemory);
-    auto opened = ProcessBlocks::open(o, [this](std::vector<BlockUpdate> updates) {
-      shell_.post(BlocksMoved{std::move(updates)});
-    });
+    auto opened = ProcessBlocks::open(
+        o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
     if (!opened) return opened.error();
     own_blocks_ = std::move(*opened);
     blocks_ = own_blocks_.get();
@@ -154,19 +202,45 @@ class ExecutorService::Impl final : public DriverLink {
 
   void start_runner() {
     TaskRunnerOptions o;
-    o.threads = std::max(1, options_.executor.cores / std::max(1, conf_.get(conf::kTaskCpus)));
+    o.threads = std::max(1, options_.executor.cores / task_cpus_);
     o.max_result_size = conf_.get(conf::kDriverMaxResultSize);
     o.max_direct_result_size = conf_.get(conf::kTaskMaxDirectResultSize);
     o.decode = Program::decode;
     o.now = [this] { return loop_.now(); };
-    o.on_updates = [this] {
-      loop_.post([this] {
-        if (auto updates = runner_->take_updates(); !updates.empty())
-          shell_.feed(TasksMoved{std::move(updates)});
-      });
-    };
+    o.on_updates = [this] { loop_.post([this] { tell_updates(); }); };
     o.on_kill = [this] { services_->interrupt(); };
     runner_ = std::make_unique<TaskRunner>(std::move(o), *services_);
+  }
+
+  /// Thread: any.
+  void blocks_moved(std::vector<BlockUpdate> updates) {
+    net::Lock lock(moved_mutex_);
+    if (moved_.empty()) loop_.post([this] { tell_blocks(); });
+    std::move(updates.begin(), updates.end(), std::back_inserter(moved_));
+  }
+  void tell_blocks() {
+    BlocksMoved moved;
+    {
+      net::Lock lock(moved_mutex_);
+      moved.blocks.swap(moved_);
+    }
+    if (!moved.blocks.empty()) shell_.feed(std::move(moved));
+  }
+  /// What a task did to blocks is told before its end: the next job looks for them at once.
+  void tell_updates() {
+    auto updates = runner_->take_updates();
+    if (updates.empty()) return;
+    tell_blocks();
+    shell_.feed(TasksMoved{std::move(updates)});
+  }
+
+  void watch_killed_tasks() {
+    if (!conf_.get(conf::kReaperEnabled)) return;
+    TaskReaperOptions o;
+    o.polling_interval = conf_.get(conf::kReaperPollingInterval);
+    o.kill_timeout = conf_.get(conf::kReaperKillTimeout);
+    o.is_local = options_.shared_blocks != nullptr;
+    reaping_ = std::make_unique<Reaping>(*this, o);
   }
 
   /// Ends of tasks ring by themselves; that a long one runs is told from here.
@@ -175,11 +249,17 @@ class ExecutorService::Impl final : public DriverLink {
     reporting_ = true;
     loop_.after(kReportRunning, [this] {
       reporting_ = false;
-      if (auto updates = runner_->take_updates(); !updates.empty())
-        shell_.feed(TasksMoved{std::move(updates)});
+      tell_updates();
       if (runner_->unfinished() > 0) report_running_later();
     });
   }
+
+  struct Reaping {
+    Reaping(Impl& host, TaskReaperOptions options)
+        : machine(options), shell(host.loop_, host.board_, machine, host, "TaskReaper") {}
+    TaskReaper machine;
+    Shell<TaskReaper, Impl> shell;
+  };
 
   net::PollLoop& loop_;
   ExecutorServiceOptions options_;
@@ -192,8 +272,12 @@ class ExecutorService::Impl final : public DriverLink {
   ProcessBlocks* blocks_ = nullptr;
   std::unique_ptr<ExecutorServices> services_;
   std::unique_ptr<TaskRunner> runner_;
+  std::unique_ptr<Reaping> reaping_;  // null: killed tasks are not watched
   std::unique_ptr<net::SignalWatch> decommission_signal_;
+  int32_t task_cpus_ = 1;  // of tasks of its own resource profile
   bool reporting_ = false;
+  net::Mutex moved_mutex_;
+  std::vector<BlockUpdate> moved_ GUARDED_BY(moved_mutex_);
   std::string files_root_;  // where shipped files lie
 };
 

@@ -201,7 +201,7 @@ void TaskRunner::kill(const KillTask& kill) {
       TaskUpdate update;
       update.id = kill.id;
       end_killed(update, kill.reason);
-      ring = finished(std::move(update));
+      ring = finished(std::move(update), false);
     } else {
       marks_.emplace_back(kill.id, kill.reason);
       if (marks_.size() > kMarks) marks_.pop_front();
@@ -234,16 +234,35 @@ std::vector<TaskId> TaskRunner::revoke(const std::vector<TaskId>& tasks) {
   return revoked;
 }
 
+void TaskRunner::grow(int32_t threads) {
+  net::Lock lock(mutex_);
+  if (stopping_) return;
+  while (slots_.size() < static_cast<size_t>(threads)) {
+    Slot& slot = slots_.emplace_back();
+    threads_.emplace_back([this, &slot] { work(slot); });
+  }
+}
+
 /// True: the consumer has to be rung.
-bool TaskRunner::finished(TaskUpdate update) {
+bool TaskRunner::finished(TaskUpdate update, bool may_wait) {
   updates_.push_back(std::move(update));
-  return !std::exchange(rung_, true);
+  return !may_wait && !std::exchange(rung_, true);
+}
+
+/// The end of a short task is told with those of the next ones of its stage, unless so few are left
+/// that the driver should hear of it: each telling wakes six threads.
+bool TaskRunner::more_come(const Batch& batch, const TaskUpdate& update) {
+  constexpr int64_t kUntold = 500;  // microseconds
+  untold_ += update.metrics->run_time;
+  return update.state == TaskState::Finished && untold_ < kUntold &&
+         updates_.size() + 1 < queue_.size() && queue_.front().batch->code == batch.code;
 }
 
 std::vector<TaskUpdate> TaskRunner::take_updates() {
   std::vector<TaskUpdate> taken;
   net::Lock lock(mutex_);
   rung_ = false;
+  untold_ = 0;
   taken.swap(updates_);
   updates_.reserve(taken.size());
   for (Slot& slot : slots_) {
@@ -321,7 +340,8 @@ void TaskRunner::work(Slot& slot) {
     update.metrics->cpu_time = cpu.after_task(update.metrics->run_time);
     lock.lock();
     slot.context = nullptr;
-    if (!finished(std::move(update)) || stopping_ || !options_.on_updates) continue;
+    const bool may_wait = more_come(*task.batch, update);
+    if (!finished(std::move(update), may_wait) || stopping_ || !options_.on_updates) continue;
     lock.unlock();
     options_.on_updates();
     lock.lock();
@@ -339,6 +359,9 @@ TaskUpdate TaskRunner::run(const Batch& batch, const TaskLaunch& task, TaskConte
   context.index = task.index;
   context.attempt = task.attempt;
   context.epoch = batch.launch.epoch;
+  context.cpus = batch.launch.cpus;
+  const size_t at = static_cast<size_t>(&task - batch.launch.tasks.data());
+  if (at < batch.launch.resources.size()) context.own_resources = &batch.launch.resources[at];
   context.properties = batch.code ? &batch.code->properties : nullptr;
   context.services = &services_;
   TaskContext::set_current(&context);
@@ -367,9 +390,28 @@ void TaskRunner::execute(const Batch& batch, const TaskLaunch& task, TaskContext
   if (!program)
     return end(update, TaskState::Failed,
                failure("BadProgram", "the stage cannot be rebuilt: " + program.error().message));
+  if ((*program)->reads_shuffles()) look_ahead(batch, **program);
   TaskOutput output = (*program)->run(task.partition, task.inputs.view(), context);
   if (context.killed) throw TaskKilledException{};
   settle(context, std::move(output), update);
+}
+
+/// Tells what tasks behind this one will read: many at once, and again when few of them are left.
+void TaskRunner::look_ahead(const Batch& batch, const Program& program) {
+  constexpr size_t kMany = 128, kFew = 64;
+  std::vector<int32_t> partitions;
+  {
+    net::Lock lock(mutex_);
+    if (queue_.empty() || queue_[std::min(kFew, queue_.size() - 1)].expected) return;
+    for (size_t i = 0; i < std::min(kMany, queue_.size()); ++i) {
+      Waiting& w = queue_[i];
+      if (w.batch->code != batch.code || std::exchange(w.expected, true)) continue;
+      partitions.push_back(w.batch->launch.tasks[w.index].partition);
+    }
+  }
+  std::vector<ShuffleRead> reads;
+  for (const int32_t p : partitions) program.add_reads(p, reads);
+  if (!reads.empty()) services_.expect(batch.launch.program, reads);
 }
 
 /// A value goes back with the update, or by block when it is large, or not at all when it is too

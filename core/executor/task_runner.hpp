@@ -33,7 +33,8 @@ struct TaskRunnerOptions {
   /// Thread: any. The loop's clock.
   std::function<Time()> now;
   /// Rung on a task thread when take_updates() has finished attempts to give, once until it is
-  /// called. It must not call the runner back.
+  /// called; while more short tasks of the same stage wait, not for each. Whoever wants to know of
+  /// their ends within a certain time looks by itself too. It must not call the runner back.
   std::function<void()> on_updates;
   /// Called after a task was marked killed, so that calls that block look at the mark again
   /// (ExecutorServices::interrupt).
@@ -64,6 +65,8 @@ class TaskRunner {
   /// task that has run since an earlier call and was not reported yet. A task that ends before it
   /// was reported as Running gets only its end.
   std::vector<TaskUpdate> take_updates();
+  /// From now on so many tasks may run at once, if they were fewer.
+  void grow(int32_t threads);
   /// Tasks that wait or run.
   size_t unfinished() const;
   /// Tasks that run now.
@@ -80,6 +83,7 @@ class TaskRunner {
   struct Waiting {
     std::shared_ptr<const Batch> batch;
     size_t index = 0;
+    bool expected = false;  // its input may be fetched already
   };
   struct Slot {
     TaskContext* context = nullptr;  // null: idle
@@ -93,10 +97,12 @@ class TaskRunner {
                  const Slot& slot);
   void execute(const Batch& batch, const TaskLaunch& task, TaskContext& context,
                TaskUpdate& update);
+  void look_ahead(const Batch& batch, const Program& program);
   void settle(TaskContext& context, TaskOutput output, TaskUpdate& update);
   void explain(const TaskContext& context, const Slot& slot, TaskUpdate& update);
   bool take_mark(TaskId id, std::string& reason) REQUIRES(mutex_);
-  bool finished(TaskUpdate update) REQUIRES(mutex_);
+  bool finished(TaskUpdate update, bool may_wait) REQUIRES(mutex_);
+  bool more_come(const Batch& batch, const TaskUpdate& update) REQUIRES(mutex_);
 
   const TaskRunnerOptions options_;
   TaskServices& services_;
@@ -109,6 +115,7 @@ class TaskRunner {
   std::deque<std::pair<TaskId, std::string>> marks_ GUARDED_BY(mutex_);  // oldest first
   size_t idle_ GUARDED_BY(mutex_) = 0;
   bool rung_ GUARDED_BY(mutex_) = false;
+  int64_t untold_ GUARDED_BY(mutex_) = 0;  // run time of `updates_`. Unit: microseconds
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };

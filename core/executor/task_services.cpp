@@ -37,6 +37,7 @@ class StoredMapOutput : public MapOutputWriter {
     status.location = self_;
     status.map_id = map_id_;
     status.sizes = encode_sizes(*lengths);
+    status.in_memory = output_->in_memory();
     return status;
   }
 
@@ -66,13 +67,17 @@ ExecutorServices::~ExecutorServices() {
 
 // ---- questions to the driver ----------------------------------------------------------
 
-ExecutorServices::AskPtr ExecutorServices::begin_ask() {
-  const uint64_t id = next_ask_++;
+ExecutorServices::AskPtr ExecutorServices::begin_long_ask() {
   auto ask = std::make_shared<Ask>();
-  ask->id = id;
-  asks_[id] = ask;
+  ask->id = next_ask_++;
+  asks_[ask->id] = ask;
+  return ask;
+}
+
+ExecutorServices::AskPtr ExecutorServices::begin_ask() {
+  AskPtr ask = begin_long_ask();
   if (options_.ask_timeout > Duration::zero())
-    transfer_.after(options_.ask_timeout, [alarm = alarm_, id] {
+    transfer_.after(options_.ask_timeout, [alarm = alarm_, id = ask->id] {
       net::Lock lock(alarm->mutex);
       if (alarm->services) alarm->services->time_out(id);
     });
@@ -147,10 +152,18 @@ bool ExecutorServices::on_driver_message(const ToExecutor& message) {
                  [&](const CommitAnswer& m) {
                    answer(m.request, [&](Ask& ask) { ask.allowed = m.allowed; });
                  },
+                 [&](const BarrierReached& m) {
+                   answer(m.request, [&](Ask& ask) {
+                     ask.error = m.error;
+                     ask.messages = m.messages;
+                   });
+                 },
                  [&](const RemoveRdd& m) { blocks_.remove_rdd(m.rdd); },
                  [&](const RemoveShuffle& m) {
                    blocks_.remove_shuffle(m.shuffle);
+                   transfer_.forget_shuffle(m.shuffle);
                    net::Lock lock(mutex_);
+                   expected_.erase(m.shuffle);
                    const auto it = outputs_.find(m.shuffle);
                    if (it != outputs_.end() && it->second.value) outputs_.erase(it);
                  },
@@ -205,11 +218,15 @@ void ExecutorServices::on_map_outputs(const MapOutputs& message) {
   if (const auto it = outputs_.find(message.shuffle); it != outputs_.end()) ask = it->second.ask;
   if (message.epoch > epoch_) clear_outputs(message.epoch);
   if (ask) end_ask(*ask);
-  if (message.epoch == epoch_)
+  if (message.epoch == epoch_) {
     outputs_[message.shuffle].value = std::make_shared<const MapOutputs>(message);
-  else if (const auto it = outputs_.find(message.shuffle);
-           it != outputs_.end() && !it->second.value)
+    const auto expected = expected_.extract(message.shuffle);
+    lock.unlock();
+    if (expected) fetch_ahead(message, expected.mapped());
+  } else if (const auto it = outputs_.find(message.shuffle);
+             it != outputs_.end() && !it->second.value) {
     outputs_.erase(it);  // from before an output was lost: whoever waits asks again
+  }
 }
 
 std::unique_ptr<MapOutputWriter> ExecutorServices::map_output(ShuffleId shuffle, int64_t map_id,
@@ -438,6 +455,20 @@ bool ExecutorServices::may_commit(StageId stage, int32_t stage_attempt, int32_t 
   const Result<bool> answered = wait(lock, *ask);
   asks_.erase(ask->id);
   return answered && ask->allowed;
+}
+
+Result<std::vector<std::string>> ExecutorServices::barrier_sync(BarrierSync sync) {
+  net::Lock lock(mutex_);
+  const AskPtr ask = begin_long_ask();
+  sync.request = ask->id;
+  lock.unlock();
+  driver_.send(std::move(sync));
+  lock.lock();
+  const Result<bool> answered = wait(lock, *ask);
+  asks_.erase(ask->id);
+  if (!answered) return answered.error();
+  if (!ask->error.empty()) return Error{ask->error};
+  return std::move(ask->messages);
 }
 
 Result<std::string> ExecutorServices::temp_directory() {

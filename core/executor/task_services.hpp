@@ -49,14 +49,16 @@ class ExecutorServices : public TaskServices {
                    DriverLink& driver);
   ~ExecutorServices() override;
 
-  /// MapOutputs, BlockLocations, CommitAnswer, RemoveRdd, RemoveShuffle, RemoveBroadcast,
-  /// RemoveBlocks. False: the message is none of these.
+  /// MapOutputs, BlockLocations, CommitAnswer, BarrierReached, RemoveRdd, RemoveShuffle,
+  /// RemoveBroadcast, RemoveBlocks. False: the message is none of these.
   bool on_driver_message(const ToExecutor& message);
   /// A task was killed: calls that block look at their task's mark again.
   void interrupt();
   /// The driver is gone or the process stops: every call that waits, now or later, fails with
   /// `reason`.
   void stop(const std::string& reason);
+  /// No task of that program will begin any more.
+  void forget_program(int64_t program);
   /// Makes a broadcast variable on the driver: cached here, cut into pieces that executors fetch.
   Result<bool> create_broadcast(BroadcastId id, Payload value);
 
@@ -68,8 +70,10 @@ class ExecutorServices : public TaskServices {
   std::optional<Payload> get_block(const std::string& block) override;
   bool put_block(const std::string& block, const StorageLevel& level, Payload bytes) override;
   Result<Payload> broadcast(BroadcastId id) override;
+  void expect(int64_t program, const std::vector<ShuffleRead>& reads) override;
   bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
                   int32_t attempt) override;
+  Result<std::vector<std::string>> barrier_sync(BarrierSync sync) override;
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
   ExecutorId executor_id() const override { return options_.self.executor; }
@@ -84,6 +88,8 @@ class ExecutorServices : public TaskServices {
     bool timed_out = false;
     Locations locations;
     bool allowed = false;
+    std::string error;  // of a barrier
+    std::vector<std::string> messages;
   };
   using AskPtr = std::shared_ptr<Ask>;
   struct Outputs {
@@ -101,6 +107,7 @@ class ExecutorServices : public TaskServices {
   };
 
   AskPtr begin_ask() REQUIRES(mutex_);
+  AskPtr begin_long_ask() REQUIRES(mutex_);  // never times out by itself
   void end_ask(Ask& ask) REQUIRES(mutex_);
   Result<bool> wait(net::Lock& lock, const Ask& ask) REQUIRES(mutex_);
   /// nullopt: go on waiting.
@@ -116,6 +123,12 @@ class ExecutorServices : public TaskServices {
                             const std::shared_ptr<char[]>& value, std::vector<int32_t> missing);
   void on_map_outputs(const MapOutputs& message);
   void remove_broadcast(BroadcastId id);
+  // fetch_ahead.cpp
+  struct Expected {
+    int64_t program = 0;
+    int32_t reduce = 0;
+  };
+  void fetch_ahead(const MapOutputs& outputs, const std::vector<Expected>& expected);
 
   const ExecutorServicesOptions options_;
   BlockManager& blocks_;
@@ -127,6 +140,8 @@ class ExecutorServices : public TaskServices {
   std::string stopped_ GUARDED_BY(mutex_);  // why; empty: not stopped
   int64_t epoch_ GUARDED_BY(mutex_) = -1;
   std::map<ShuffleId, Outputs> outputs_ GUARDED_BY(mutex_);
+  /// Reads of tasks that have not begun, until it is known where the outputs are.
+  std::map<ShuffleId, std::vector<Expected>> expected_ GUARDED_BY(mutex_);
   std::map<BroadcastId, Cached> broadcasts_ GUARDED_BY(mutex_);
   std::map<uint64_t, std::weak_ptr<Ask>> asks_ GUARDED_BY(mutex_);
   uint64_t next_ask_ GUARDED_BY(mutex_) = 1;

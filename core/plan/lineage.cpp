@@ -5,6 +5,38 @@
 
 namespace tinderbox::core {
 
+namespace {
+
+/// What one dependency lets the child promise about the order of its records.
+Determinism through(const Node& child, const Dependency& dependency) {
+  const Determinism parent = parent_of(dependency)->determinism;
+  const auto* shuffle = std::get_if<ShufflePtr>(&dependency);
+  if (!shuffle || parent == Determinism::Indeterminate) return parent;
+  const auto& partitioner = (*shuffle)->parent->partitioner;
+  if (partitioner && child.partitioner && *partitioner == *child.partitioner) return parent;
+  const bool fixed = (*shuffle)->key_ordering && (*shuffle)->aggregator;
+  return fixed ? Determinism::Determinate : Determinism::Unordered;
+}
+
+}  // namespace
+
+const NodePtr& parent_of(const Dependency& dependency) {
+  if (const auto* narrow = std::get_if<NarrowDependency>(&dependency)) return narrow->parent;
+  return std::get<ShufflePtr>(dependency)->parent;
+}
+
+void derive(Node& node) {
+  node.determinism = Determinism::Determinate;
+  node.barrier = node.starts_barrier;
+  for (const Dependency& d : node.dependencies) {
+    node.determinism = std::max(node.determinism, through(node, d));
+    const auto* narrow = std::get_if<NarrowDependency>(&d);
+    node.barrier |= narrow && narrow->parent->barrier;
+  }
+  if (node.order_sensitive && node.determinism == Determinism::Unordered)
+    node.determinism = Determinism::Indeterminate;
+}
+
 // A chain of operators may be longer than a thread's stack: ancestors that end with this node leave
 // what they depend on to the loop of the first one.
 Node::~Node() {

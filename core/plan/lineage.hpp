@@ -18,6 +18,7 @@ namespace tinderbox::core {
 
 struct Node;
 struct Descriptor;
+struct ResourceProfile;
 using NodePtr = std::shared_ptr<const Node>;
 
 /// Child partition p reads these partitions of `parent`.
@@ -83,10 +84,15 @@ struct Node {
   std::optional<Partitioner> partitioner;
   std::vector<std::vector<std::string>> preferred;  // Spark's location strings
   std::vector<Bytes> source_data;  // travels with the task of its partition, never with the lineage
+  bool order_sensitive = false;    // what it gives depends on the order of its input
+  bool starts_barrier = false;     // its tasks run together or not at all
+  // What follows from these and from the ancestors; see derive().
   Determinism determinism = Determinism::Determinate;
-  bool barrier = false;
+  bool barrier = false;  // the stage that computes it runs its tasks together
   /// Thread: set by the user's thread, read by the driver's loop when a job is submitted.
   mutable std::atomic<uint8_t> storage_bits{0};  // pack_level(StorageLevel)
+  /// What its stage needs, if it says so; owned by the application's Context. Thread: as above.
+  mutable std::atomic<const ResourceProfile*> profile{nullptr};
 
   /// A lineage of any length ends in constant stack. Thread: whichever drops the last reference.
   virtual ~Node();
@@ -95,6 +101,12 @@ struct Node {
   /// The values that travel with that code.
   virtual Bytes captured() const { return {}; }
 };
+
+/// The Rdd at the other end.
+const NodePtr& parent_of(const Dependency& dependency);
+/// Sets what follows from the dependencies of `node`, which are complete. Source: Spark
+/// RDD.getOutputDeterministicLevel, RDD.isBarrier.
+void derive(Node& node);
 
 uint8_t pack_level(const StorageLevel& level);
 StorageLevel unpack_level(uint8_t bits);

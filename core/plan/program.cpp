@@ -175,7 +175,13 @@ class Current {
 class DecodedProgram final : public Program {
  public:
   DecodedProgram(NodePtr root, std::unique_ptr<Terminal> terminal)
-      : root_(std::move(root)), terminal_(std::move(terminal)) {}
+      : root_(std::move(root)),
+        terminal_(std::move(terminal)),
+        reads_shuffles_(core::reads_shuffles(*root_)) {}
+  void add_reads(int32_t partition, std::vector<ShuffleRead>& reads) const override {
+    add_shuffle_reads(*root_, partition, reads);
+  }
+  bool reads_shuffles() const override { return reads_shuffles_; }
   TaskOutput run(int32_t partition, std::string_view inputs, TaskContext& context) const override {
     if (partition < 0 || partition >= root_->num_partitions) Decoder::fail("no such partition");
     const TaskInputs decoded = decode_inputs(inputs);
@@ -190,6 +196,7 @@ class DecodedProgram final : public Program {
  private:
   NodePtr root_;
   std::unique_ptr<Terminal> terminal_;
+  bool reads_shuffles_;
 };
 
 /// Walks (node, partition) pairs that one task reaches; remembers them, since zips make diamonds.

@@ -29,6 +29,9 @@ class Program {
   /// Runs one task attempt; `inputs` as made by encode_inputs. Throws what the user's code throws.
   virtual TaskOutput run(int32_t partition, std::string_view inputs,
                          TaskContext& context) const = 0;
+  /// See core/plan/reads.hpp.
+  virtual void add_reads(int32_t, std::vector<ShuffleRead>&) const {}
+  virtual bool reads_shuffles() const { return false; }
 };
 
 }  // namespace tinderbox::core

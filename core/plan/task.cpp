@@ -17,6 +17,11 @@ thread_local TaskContext* current_context = nullptr;
 
 }  // namespace
 
+const ResourceAddresses& TaskContext::resources() const {
+  static const ResourceAddresses kNone;
+  return own_resources ? *own_resources : kNone;
+}
+
 TaskContext* TaskContext::current() { return current_context; }
 void TaskContext::set_current(TaskContext* context) { current_context = context; }
 
@@ -26,6 +31,12 @@ PendingAccumulator* TaskContext::pending(AccumulatorId id) const {
   }
   return nullptr;
 }
+
+Result<std::vector<std::string>> TaskServices::barrier_sync(BarrierSync) {
+  return Error{"this process runs no barrier stages"};
+}
+
+void TaskServices::expect(int64_t, const std::vector<ShuffleRead>&) {}
 
 net::Files& TaskServices::files() {
   static const std::unique_ptr<net::Files> real = net::make_real_files();

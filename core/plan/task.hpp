@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/plan/lineage.hpp"
+#include "core/plan/reads.hpp"
 #include "net/files.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"
@@ -26,6 +27,7 @@ struct BlockWant {
   int64_t size = 0;
   int64_t map_id = -1;
   int32_t map_index = -1;
+  bool in_memory = false;  // of its holder, who is asked; else its files are looked for first
 };
 
 /// One fetched block: `index` is its position in what was asked for. An error names `want[index]`.
@@ -107,9 +109,15 @@ class TaskServices {
   virtual bool put_block(const std::string& block, const StorageLevel& level, Payload bytes) = 0;
   /// The whole encoded value of a broadcast variable. Errors: no one has it.
   virtual Result<Payload> broadcast(BroadcastId id) = 0;
+  /// Tasks of `program` that begin soon read these, in this order: what is worth it is fetched
+  /// ahead. What can't be had is no error until a task asks for it.
+  virtual void expect(int64_t program, const std::vector<ShuffleRead>& reads);
   /// Source: Spark OutputCommitCoordinator.canCommit.
   virtual bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
                           int32_t attempt) = 0;
+  /// Waits until all tasks of the barrier stage have asked; what each of them said, by partition.
+  /// Errors: they did not meet, or this process runs no barrier stages.
+  virtual Result<std::vector<std::string>> barrier_sync(BarrierSync sync);
   /// A directory of this executor for temporary files, chosen in turn.
   virtual Result<std::string> temp_directory() = 0;
   /// A setting of the application (spark.* or tinderbox.*) as the driver resolved it.
@@ -147,6 +155,10 @@ class PendingAccumulator {
 /// The property that tells a task where shipped files lie.
 inline constexpr const char* kFilesRoot = "tinderbox.files.root";
 
+/// The property that tells a task of a barrier stage where all of them run: host:port of their
+/// executors by partition, with commas between them. Source: Spark BarrierTaskContext.getTaskInfos.
+inline constexpr const char* kBarrierAddresses = "addresses";
+
 /// One attempt at one partition of a stage. Source: Spark TaskContext.
 /// Thread: the task's, but for `killed`.
 struct TaskContext {
@@ -158,6 +170,9 @@ struct TaskContext {
   int32_t index = 0;
   int32_t attempt = 0;
   int64_t epoch = 0;
+  int32_t barrier_epoch = 0;                         // how often it has passed a barrier
+  int32_t cpus = 1;                                  // cores that are its own
+  const ResourceAddresses* own_resources = nullptr;  // null: none
   const std::map<std::string, std::string>* properties = nullptr;
   TaskServices* services = nullptr;
   std::atomic<bool> killed{false};
@@ -171,6 +186,9 @@ struct TaskContext {
   const TaskInputs* inputs = nullptr;  // set by Program::run
   std::optional<TaskEndReason>
       fetch_failure;  // remembered even if user code swallows the exception
+  /// Addresses of custom resources that this task has to itself, or shares with as many tasks as
+  /// its share of one allows. Source: Spark TaskContext.resources.
+  const ResourceAddresses& resources() const;
   /// The context of the task that runs on this thread; null outside tasks (so also on the driver).
   static TaskContext* current();
   static void set_current(TaskContext* context);

@@ -1,6 +1,8 @@
 // The Driver machine: routing, and the life of executors.
 #include "core/scheduler/driver.hpp"
 
+#include <algorithm>
+
 namespace tinderbox::core {
 
 namespace {
@@ -18,8 +20,10 @@ Driver::Driver(DriverOptions options, ProgramCodec codec)
       codec_(std::move(codec)),
       executors_(options_),
       tasks_(options_, codec_, executors_, dag_),
-      dag_(options_, codec_, tasks_, outputs_, blocks_, commits_) {
+      dag_(options_, codec_, tasks_, outputs_, blocks_, commits_),
+      migration_(options_.migration, executors_, outputs_, blocks_) {
   if (options_.allocation) allocation_.emplace(*options_.allocation);
+  if (options_.rolling) rolling_.emplace(*options_.rolling);
 }
 
 void Driver::on(const DriverEvent& event, Time now, DriverEffects& out) {
@@ -32,7 +36,7 @@ void Driver::on(DriverEvent&& event, Time now, DriverEffects& out) {
   tasks_.settle(turn);
   if (options_.exclusion.on()) end_excluded(turn);
   if (!draining_.empty()) finish_drained(turn);
-  if (allocation_) observe(turn);
+  if (allocation_ || rolling_) observe(turn);
 }
 
 bool Driver::idle_state_is_clean() const {
@@ -72,8 +76,8 @@ void Driver::message(PeerId from, int32_t slot, RegisterExecutor& m, Turn& turn)
   event.cores = m.cores;
   event.time = turn.now;
   event.profile = m.profile;
-  if (!std::exchange(heartbeat_timer_set_, true))
-    turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
+  if (!std::exchange(heartbeat_timer_set_, true)) check_heartbeats_later(turn);
+  if (!early_.empty()) decommission_early(fresh, turn);
 }
 
 void Driver::know_blocks_of(const Executor& e, Turn& turn) {
@@ -90,6 +94,7 @@ void Driver::message(PeerId, int32_t slot, ExecutorReady&, Turn& turn) {
   know_blocks_of(executors_.at(slot), turn);
   for (const AddFiles& files : shipped_) turn.send(executors_.at(slot).peer, files);
   tasks_.executor_ready(slot);
+  migration_.executor_ready(turn);
 }
 
 void Driver::message(PeerId, int32_t slot, StatusUpdates& m, Turn& turn) {
@@ -143,6 +148,10 @@ void Driver::message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& 
   if (slot >= 0) turn.send(from, CommitAnswer{m.request, commits_.may_commit(m)});
 }
 
+void Driver::message(PeerId from, int32_t slot, BarrierSync& m, Turn& turn) {
+  if (slot >= 0) dag_.barriers().sync(from, std::move(m), turn);
+}
+
 // ---- the end of executors ----------------------------------------------------------------------
 
 namespace {
@@ -179,10 +188,18 @@ void Driver::handle(PeerLost& event, Turn& turn) {
   turn.after(options_.remove_delay, DriverTimer::Kind::RemoveDelay, slot);
 }
 
+void Driver::check_heartbeats_later(Turn& turn) {
+  heartbeat_check_due_ = turn.now + options_.executor_check_interval;
+  turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
+}
+
+/// While the driver itself is held up (stopped, swapped out) nobody is silent: what they sent is
+/// still to be read.
 void Driver::check_heartbeats(Turn& turn) {
+  const Time heard = std::min(turn.now, heartbeat_check_due_);
   for (int32_t slot = 0; slot < executors_.count(); ++slot) {
     const Executor& e = executors_.at(slot);
-    const Duration silent = turn.now - e.last_seen;
+    const Duration silent = heard - e.last_seen;
     if (!executors_.connected(slot) || silent <= options_.executor_timeout) continue;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent).count();
     turn.send(e.peer, StopExecutor{});
@@ -190,7 +207,7 @@ void Driver::check_heartbeats(Turn& turn) {
     remove_executor(
         slot, {"Executor heartbeat timed out after " + std::to_string(ms) + " ms", true}, {}, turn);
   }
-  turn.after(options_.executor_check_interval, DriverTimer::Kind::Heartbeats);
+  check_heartbeats_later(turn);
 }
 
 void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::string& worker_host,
@@ -206,6 +223,7 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
                loss.reason.substr(0, loss.reason.find('\n')));
   tasks_.executor_lost(slot, loss, turn);
   dag_.executor_lost(e.id, host, turn);
+  migration_.executor_gone(slot, turn);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
   event.executor = e.id;
   event.reason = loss.reason;
@@ -295,6 +313,14 @@ void Driver::handle(DriverTimer& event, Turn& turn) {
       return allocate(turn);
     case DriverTimer::Kind::ForceKill:
       return force_kill(static_cast<int32_t>(event.id), turn);
+    case DriverTimer::Kind::Migration:
+      return migration_.timer(static_cast<int32_t>(event.id), turn);
+    case DriverTimer::Kind::Roll:
+      return roll(turn);
+    case DriverTimer::Kind::BarrierSlots:
+      return dag_.retry_job(JobId{static_cast<int32_t>(event.id)}, turn);
+    case DriverTimer::Kind::BarrierSync:
+      return dag_.barriers().timer(event.id, turn);
   }
 }
 

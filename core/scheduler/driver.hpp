@@ -8,10 +8,12 @@
 #include <cstdint>
 
 #include "core/scheduler/allocation/allocation.hpp"
+#include "core/scheduler/allocation/rolling.hpp"
 #include "core/scheduler/dag/commit_coordinator.hpp"
 #include "core/scheduler/dag/dag_scheduler.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/driver_io.hpp"
+#include "core/scheduler/migration.hpp"
 #include "core/scheduler/options.hpp"
 #include "core/scheduler/tasks/executors.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
@@ -85,9 +87,12 @@ class Driver {
   void message(PeerId from, int32_t slot, ExecutorExiting& m, Turn& turn);
   void message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& turn);
   void message(PeerId from, int32_t slot, ExecutorDecommissioning& m, Turn& turn);
+  void message(PeerId from, int32_t slot, BlockTaken& m, Turn& turn);
+  void message(PeerId from, int32_t slot, BarrierSync& m, Turn& turn);
 
   void know_blocks_of(const Executor& executor, Turn& turn);
   void check_heartbeats(Turn& turn);
+  void check_heartbeats_later(Turn& turn);
   void remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
                        Turn& turn);
   void end_excluded(Turn& turn);
@@ -95,10 +100,12 @@ class Driver {
 
   // driver_scaling.cpp: executors that come and go by will
   void observe(Turn& turn);
+  void roll(Turn& turn);
   void allocate(Turn& turn);
   void ask_for_executors(Turn& turn);
   bool kill_idle(int32_t slot, Turn& turn);
   bool decommission(int32_t slot, std::string message, std::string worker_host, Turn& turn);
+  void decommission_early(int32_t slot, Turn& turn);
   void finish_drained(Turn& turn);
   void force_kill(int32_t slot, Turn& turn);
   ExecutorLoss attributed(int32_t slot, const ExecutorLoss& loss) const;
@@ -111,11 +118,16 @@ class Driver {
   CommitCoordinator commits_;
   TaskScheduler tasks_;
   DagScheduler dag_;
+  Migration migration_;
   std::optional<Allocation> allocation_;
+  std::optional<Rolling> rolling_;
+  int32_t profiles_told_ = 1;      // resource profiles that the allocation knows
   std::vector<int32_t> draining_;  // decommissioned executors that are not told to stop yet
-  std::vector<AddFiles> shipped_;  // for executors that become ready later
+  std::deque<BackendExecutorDecommissioned> early_;  // of executors that are not here yet
+  std::vector<AddFiles> shipped_;                    // for executors that become ready later
   uint64_t turns_ = 0;
   bool heartbeat_timer_set_ = false;
+  Time heartbeat_check_due_{};
   bool stopped_ = false;
 };
 

@@ -106,7 +106,11 @@ struct DriverTimer {
     Speculation,
     Unschedulable,
     Allocation,
-    ForceKill
+    ForceKill,
+    Migration,
+    Roll,
+    BarrierSlots,
+    BarrierSync
   } kind{};
   int64_t id = 0;
   std::string name;
@@ -159,9 +163,11 @@ struct KillBackendExecutor {
   ExecutorId executor;
   bool replace = false;
 };
-/// Ask the cluster manager for so many executors in all, by resource profile.
+/// Ask the cluster manager for so many executors in all, by resource profile. `profiles` says what
+/// those beside the default one are.
 struct RequestTotalExecutors {
   std::map<int32_t, int32_t> totals;
+  std::vector<ProfileRequest> profiles;
 };
 
 using AnyDriverEffect = std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>,

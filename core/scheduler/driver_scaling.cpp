@@ -1,5 +1,7 @@
 // The Driver machine: executors that come and go by will, of dynamic allocation and of whoever
 // decommissions them.
+#include <algorithm>
+
 #include "core/exit_reasons.hpp"
 #include "core/scheduler/driver.hpp"
 
@@ -8,6 +10,8 @@ namespace tinderbox::core {
 // ---- dynamic allocation ------------------------------------------------------------------------
 
 void Driver::handle(StartDriver&, Turn& turn) {
+  dag_.tell_profiles(turn);
+  if (rolling_) turn.after(rolling_->options().interval, DriverTimer::Kind::Roll);
   if (!allocation_) return;
   const AllocationOptions& o = allocation_->options();
   for (const std::string& note : o.notes) turn.log(Level::Warn, note);
@@ -20,12 +24,35 @@ void Driver::handle(StartDriver&, Turn& turn) {
 
 /// The cluster manager's client repeats the request until a master has it: it counts as granted.
 void Driver::ask_for_executors(Turn& turn) {
-  turn.out.push_back(RequestTotalExecutors{allocation_->totals()});
+  RequestTotalExecutors request{allocation_->totals(), {}};
+  for (const auto& [profile, total] : request.totals)
+    if (profile != kDefaultProfile)
+      request.profiles.push_back(executors_.profiles().request(profile, total));
+  turn.out.push_back(std::move(request));
 }
 
 void Driver::observe(Turn& turn) {
+  const Profiles& known = executors_.profiles();
+  for (; allocation_ && profiles_told_ < known.count(); ++profiles_told_)
+    allocation_->set_tasks_per_executor(profiles_told_, known.planned_slots(profiles_told_));
   const std::vector<ListenerEvent>* events = turn.posted();
-  if (events && allocation_->observe(*events, turn.now)) ask_for_executors(turn);
+  if (!events) return;
+  if (rolling_) rolling_->observe(*events);
+  if (allocation_ && allocation_->observe(*events, turn.now)) ask_for_executors(turn);
+}
+
+/// The cluster manager replaces it: how many are wanted stays.
+void Driver::roll(Turn& turn) {
+  turn.after(rolling_->options().interval, DriverTimer::Kind::Roll);
+  const auto disk_used = [&](const ExecutorId& id) -> std::optional<int64_t> {
+    if (!executors_.alive(executors_.slot(id))) return std::nullopt;
+    int64_t bytes = 0;
+    for (const BlockUpdate& block : blocks_.rdd_blocks_on(id)) bytes += block.disk_bytes;
+    return bytes;
+  };
+  const std::optional<ExecutorId> chosen = rolling_->choose(disk_used);
+  if (!chosen) return turn.log(Level::Info, "There is nothing to roll.");
+  decommission(executors_.slot(*chosen), "Executor rolling", {}, turn);
 }
 
 void Driver::allocate(Turn& turn) {
@@ -60,7 +87,21 @@ bool Driver::kill_idle(int32_t slot, Turn& turn) {
 // ---- decommissioning ---------------------------------------------------------------------------
 
 void Driver::handle(BackendExecutorDecommissioned& event, Turn& turn) {
-  decommission(executors_.slot(event.executor), event.message, event.worker_host, turn);
+  const int32_t slot = executors_.slot(event.executor);
+  if (executors_.at(slot).state == Executor::State::Named) early_.push_back(event);
+  while (static_cast<int64_t>(early_.size()) > options_.max_retained_unknown_decommissioned)
+    early_.pop_front();
+  decommission(slot, event.message, event.worker_host, turn);
+}
+
+/// It was asked for before the executor registered.
+void Driver::decommission_early(int32_t slot, Turn& turn) {
+  const auto asked = std::find_if(early_.begin(), early_.end(), [&](const auto& e) {
+    return e.executor == executors_.at(slot).id;
+  });
+  if (asked == early_.end()) return;
+  decommission(slot, asked->message, asked->worker_host, turn);
+  early_.erase(asked);
 }
 
 void Driver::message(PeerId, int32_t slot, ExecutorDecommissioning& m, Turn& turn) {
@@ -76,6 +117,7 @@ bool Driver::decommission(int32_t slot, std::string message, std::string worker_
   executors_.decommission(slot, {turn.now, std::move(worker_host), std::move(message)});
   tasks_.executor_draining(slot, turn);
   draining_.push_back(slot);
+  if (options_.migration.on()) migration_.start(slot, turn);
   if (options_.force_kill_timeout)
     turn.after(*options_.force_kill_timeout, DriverTimer::Kind::ForceKill, slot);
   return true;
@@ -86,10 +128,14 @@ void Driver::finish_drained(Turn& turn) {
   std::erase_if(draining_, [&](int32_t slot) {
     const Executor& e = executors_.at(slot);
     if (e.state != Executor::State::Draining) return true;
-    if (tasks_.busy(slot)) return false;
+    if (tasks_.busy(slot) || !migration_.finished(slot, turn)) return false;
     turn.send(e.peer, StopExecutor{});
     return true;
   });
+}
+
+void Driver::message(PeerId, int32_t slot, BlockTaken& m, Turn& turn) {
+  if (slot >= 0 && migration_.taken(slot, m, turn)) dag_.outputs_moved();
 }
 
 void Driver::force_kill(int32_t slot, Turn& turn) {

@@ -10,7 +10,9 @@
 
 #include "conf/values/pools.hpp"
 #include "core/plan/lineage.hpp"
+#include "core/resources/resource_profile.hpp"
 #include "core/scheduler/allocation/options.hpp"
+#include "core/scheduler/allocation/rolling.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {
@@ -50,6 +52,22 @@ struct SpeculationOptions {
   std::optional<Duration> decommission_kill_interval;  // spark.executor.decommission.killInterval
 };
 
+/// spark.storage.decommission.*: what becomes of the blocks of executors that are decommissioned.
+struct MigrationOptions {
+  bool shuffles = false, rdds = false;  // which are moved
+  int32_t max_failures{};
+  Duration reattempt_interval{};
+  int32_t max_threads{};
+  bool on() const { return shuffles || rdds; }
+};
+
+/// Stages whose tasks run together.
+struct BarrierOptions {
+  Duration sync_timeout{};         // spark.barrier.sync.timeout
+  Duration slots_interval{};       // spark.scheduler.barrier.maxConcurrentTasksCheck.interval
+  int32_t slots_max_failures = 0;  // spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures
+};
+
 /// Settings of one application's driver. Defaults live in conf/keys.hpp: the driver's wiring sets
 /// every field.
 struct DriverOptions {
@@ -83,12 +101,19 @@ struct DriverOptions {
 
   conf::SchedulingMode scheduling_mode{};  // spark.scheduler.mode
   std::vector<conf::PoolSpec> pools;       // FAIR: those of the allocation file
+  ResourceProfile profile;                 // the default one
+  bool merge_profiles = false;             // spark.scheduler.resource.profileMergeConflicts
   ExclusionOptions exclusion;
   SpeculationOptions speculation;
+  BarrierOptions barrier;
   std::optional<AllocationOptions> allocation;  // none: the number of executors is not ours
-  std::optional<Duration> force_kill_timeout;   // spark.executor.decommission.forceKillTimeout
+  std::optional<RollingOptions> rolling;        // none: executors stay as long as they are wanted
+  MigrationOptions migration;
+  std::optional<Duration> force_kill_timeout;  // spark.executor.decommission.forceKillTimeout
   int32_t max_retained_decommissioned =
       0;  // spark.scheduler.maxRetainedRemovedDecommissionExecutors
+  int32_t max_retained_unknown_decommissioned =
+      0;  // spark.scheduler.maxRetainedUnknownDecommissionExecutors
   bool ignore_decommission_fetch_failure = true;  // spark.stage.ignoreDecommissionFetchFailure
   bool unregister_outputs_on_host = false;        // spark.files.fetchFailure.unRegisterOutputOnHost
 };

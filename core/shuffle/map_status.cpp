@@ -38,9 +38,4 @@ Bytes encode_sizes(std::span<const int64_t> sizes) {
   return codes;
 }
 
-int64_t size_for(std::string_view sizes, int32_t r) {
-  const auto at = static_cast<size_t>(r);
-  return at < sizes.size() ? decode_size(static_cast<uint8_t>(sizes[at])) : 0;
-}
-
 }  // namespace tinderbox::core

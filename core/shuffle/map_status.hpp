@@ -17,6 +17,10 @@ int64_t decode_size(uint8_t code);
 /// Shape: one byte for each of `sizes`.
 Bytes encode_sizes(std::span<const int64_t> sizes);
 /// Estimate of what reducer `r` gets; 0 beyond the end.
-int64_t size_for(std::string_view sizes, int32_t r);
+inline int64_t size_for(std::string_view sizes, int32_t r) {
+  const auto at = static_cast<size_t>(r);
+  // Most of many are empty, and they are asked for each map and reducer.
+  return at < sizes.size() && sizes[at] != 0 ? decode_size(static_cast<uint8_t>(sizes[at])) : 0;
+}
 
 }  // namespace tinderbox::core

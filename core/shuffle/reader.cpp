@@ -1,6 +1,6 @@
 #include "core/shuffle/reader.hpp"
 
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/wants.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -19,26 +19,6 @@ namespace {
   throw FetchFailedException{std::move(reason)};
 }
 
-std::vector<BlockWant> wants_of(const MapOutputs& outputs, TaskContext& context, int32_t reduce) {
-  std::vector<BlockWant> wants;
-  const std::string prefix = "shuffle_" + std::to_string(outputs.shuffle.value) + "_";
-  for (size_t map = 0; map < outputs.statuses.size(); ++map) {
-    const auto& status = outputs.statuses[map];
-    if (!status) {
-      throw_fetch_failure(context, outputs.shuffle, reduce, {},
-                          "Missing an output location for shuffle " +
-                              std::to_string(outputs.shuffle.value) + " partition " +
-                              std::to_string(reduce));
-    }
-    const int64_t size = size_for(status->sizes, reduce);
-    if (size == 0) continue;
-    wants.push_back({status->location,
-                     prefix + std::to_string(status->map_id) + "_" + std::to_string(reduce), size,
-                     status->map_id, static_cast<int32_t>(map)});
-  }
-  return wants;
-}
-
 }  // namespace
 
 ShuffleReader::ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t reduce)
@@ -46,7 +26,12 @@ ShuffleReader::ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t re
   auto outputs = context.services->map_outputs(shuffle, context.epoch);
   if (context.killed) throw TaskKilledException{};
   if (!outputs) throw_fetch_failure(context, shuffle, reduce, {}, outputs.error().message);
-  wants_ = wants_of(**outputs, context, reduce);
+  ShuffleWants wants = shuffle_wants(**outputs, reduce);
+  if (!wants.complete)
+    throw_fetch_failure(context, shuffle, reduce, {},
+                        "Missing an output location for shuffle " + std::to_string(shuffle.value) +
+                            " partition " + std::to_string(reduce));
+  wants_ = std::move(wants.blocks);
   if (!wants_.empty()) stream_ = context.services->fetch(wants_, context.killed);
 }
 

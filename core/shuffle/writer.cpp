@@ -94,6 +94,7 @@ TaskOutput ShuffleWriter::commit() {
   auto output = context_.services->map_output(shuffle_, context_.id.value, context_.partition, n);
   for (int32_t r = 0; r < n; ++r) {
     Bytes& sealed = parts_[static_cast<size_t>(r)].sealed;
+    if (runs_.empty() && sealed.empty()) continue;
     const Bytes bytes = runs_.empty() ? std::move(sealed) : joined(r, files);
     if (bytes.empty()) continue;
     or_throw(output->append(r, bytes), "cannot write map output");

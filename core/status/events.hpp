@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/resources/resource_profile.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"
 
@@ -152,13 +153,19 @@ struct UnschedulableTaskSetRemoved {
   int32_t stage_attempt = 0;
 };
 
+/// Stages may have it from now on. The default profile, number 0, comes first.
+struct ResourceProfileAdded {
+  int32_t number = 0;
+  ResourceProfile profile;
+};
+
 using AnyListenerEvent =
     std::variant<ApplicationStarted, ApplicationEnded, ExecutorJoined, ExecutorRemoved, JobStarted,
                  JobEnded, StageSubmitted, StageCompleted, TaskStarted, TaskGettingResult,
                  TaskEnded, BlockManagerAdded, BlockManagerRemoved, BlockUpdated, RddUnpersisted,
                  SpeculativeTaskSubmitted, ExecutorExcluded, ExecutorExcludedForStage,
                  ExecutorUnexcluded, NodeExcluded, NodeExcludedForStage, NodeUnexcluded,
-                 UnschedulableTaskSetAdded, UnschedulableTaskSetRemoved>;
+                 UnschedulableTaskSetAdded, UnschedulableTaskSetRemoved, ResourceProfileAdded>;
 /// A class of its own, so that one source compiles what copying and destroying it takes.
 struct ListenerEvent : AnyListenerEvent {
   using AnyListenerEvent::variant;

@@ -9,8 +9,12 @@
 namespace tinderbox::core {
 namespace {
 
-/// Of a process's memory; the rest is the program itself. Source: Spark UnifiedMemoryManager.
+/// Of a process's memory: for the program itself. Source: Spark UnifiedMemoryManager, which refuses
+/// processes with less than 1.5 times that; here those keep a third for blocks.
 constexpr int64_t kReservedMemory = 300LL << 20;
+int64_t usable_memory(int64_t process_memory) {
+  return process_memory - std::min(kReservedMemory, process_memory / 3 * 2);
+}
 /// Small map outputs may take this part of the storage memory, beside the cached blocks.
 constexpr int64_t kMapOutputShare = 8;
 
@@ -43,7 +47,7 @@ BlockManagerOptions block_manager_options(const conf::Conf& conf,
   BlockManagerOptions options;
   options.local_dirs = local_dirs(conf, environment);
   options.unique_name = std::move(unique_name);
-  const auto usable = static_cast<double>(std::max<int64_t>(process_memory - kReservedMemory, 0));
+  const auto usable = static_cast<double>(usable_memory(process_memory));
   options.memory = static_cast<int64_t>(usable * conf.get(conf::kMemoryFraction));
   options.sub_directories =
       static_cast<size_t>(std::clamp(conf.get(conf::kDiskStoreSubDirectories), 1, 256));
@@ -158,7 +162,8 @@ std::optional<Payload> BlockManager::get(const std::string& block) {
 Result<Payload> BlockManager::read(const std::string& block) {
   const std::optional<BlockId> id = parse_block_id(block);
   if (!id) return Error{"'" + block + "' is no name of a block"};
-  if (id->kind == BlockId::Kind::Shuffle || id->kind == BlockId::Kind::ShuffleRange)
+  if (id->kind == BlockId::Kind::Shuffle || id->kind == BlockId::Kind::ShuffleRange ||
+      id->kind == BlockId::Kind::ShuffleIndex)
     return outputs_.read(*id);
   if (id->kind != BlockId::Kind::File) {
     if (std::optional<Payload> bytes = get(block)) return std::move(*bytes);

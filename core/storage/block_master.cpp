@@ -117,6 +117,18 @@ std::vector<std::vector<std::string>> BlockMaster::cached_locations(RddId rdd,
   return found;
 }
 
+std::vector<BlockUpdate> BlockMaster::rdd_blocks_on(const ExecutorId& executor) const {
+  std::vector<BlockUpdate> blocks;
+  for (const auto& [rdd, table] : rdds_)
+    for (const auto& [partition, holders] : table)
+      if (const auto it = holders.find(executor); it != holders.end())
+        blocks.push_back({rdd_block(rdd, partition),
+                          it->second.memory_bytes > 0 || it->second.disk_bytes == 0,  // or empty
+                          it->second.disk_bytes > 0, it->second.memory_bytes,
+                          it->second.disk_bytes});
+  return blocks;
+}
+
 std::vector<ExecutorId> BlockMaster::holders(RddId rdd) const {
   std::set<ExecutorId> found;
   if (const auto table = rdds_.find(rdd); table != rdds_.end())

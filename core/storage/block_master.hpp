@@ -44,6 +44,8 @@ class BlockMaster {
   /// Spark's location strings of the cached blocks of `rdd`.
   /// Shape: one entry for each of 0 … partitions−1, or none at all when nothing is cached.
   std::vector<std::vector<std::string>> cached_locations(RddId rdd, int32_t partitions) const;
+  /// Cached partitions that the executor holds, ordered by Rdd and partition.
+  std::vector<BlockUpdate> rdd_blocks_on(const ExecutorId& executor) const;
   /// Executors that hold a block of `rdd`: who has to be told that it was unpersisted.
   std::vector<ExecutorId> holders(RddId rdd) const;
 

@@ -25,6 +25,8 @@ BlockTransferOptions block_transfer_options(const conf::Conf& conf) {
   client.max_retries = conf.get(conf::kShuffleIoMaxRetries);
   client.retry_wait = conf.get(conf::kShuffleIoRetryWait);
   client.silence = conf.get(conf::kShuffleIoConnectionTimeout);
+  options.max_disk = conf.get(conf::kMigrationMaxDisk);
+  options.max_ahead = conf.get(conf::kShuffleFetchAhead);
   return options;
 }
 
@@ -52,6 +54,7 @@ class BlockTransfer::Plane {
         loop_(net::make_poll_loop()),
         endpoint_(net::make_socket_endpoint(*loop_)),
         board_(*endpoint_),
+        options_(options),
         server_(options.server),
         client_(options.client) {
     serving_.listen<ToBlocks>();
@@ -73,19 +76,75 @@ class BlockTransfer::Plane {
     loop_->post([this, delay, task = std::move(task)] { loop_->after(delay, task); });
   }
 
+  void take(TakeBlock what, std::function<void(BlockTaken)> done) {
+    loop_->post([this, what = std::move(what), done = std::move(done)] {
+      taken_[what.request] = done;
+      taking_.feed(what);
+    });
+  }
+
   void apply(const ReadBlock& e) { serving_.feed(BlockReady{e.ticket, blocks_.read(e.block)}); }
   void apply(const DeliverBlock& e) { transfer_.deliver(e); }
+  void apply(const FetchPart& e) {
+    transfer_.fetch_async({.from = e.from, .block = e.block},
+                          [this, request = e.request](Result<Payload> bytes) {
+                            taking_.post(PartFetched{request, std::move(bytes)});
+                          });
+  }
+  void apply(const KeepBlock& e) {
+    const bool kept = blocks_.put(e.block, e.level, e.bytes, true);
+    taking_.feed(PartKept{e.request, kept ? Result<bool>(true) : Error{"there is no room for it"}});
+  }
+  void apply(const KeepPartitions& e) {
+    const Result<bool> kept = keep(e);
+    if (!kept) outputs_.erase(e.request);
+    taking_.feed(PartKept{e.request, kept});
+  }
+  void apply(const BlockTaken& e) {
+    outputs_.erase(e.request);
+    if (auto done = taken_.extract(e.request)) done.mapped()(e);
+  }
 
  private:
+  Result<bool> keep(const KeepPartitions& e) {
+    MapOutputStore& store = blocks_.map_outputs();
+    std::unique_ptr<PendingMapOutput>& output = outputs_[e.request];
+    if (!output) {
+      if (options_.max_disk && store.disk_used() > *options_.max_disk)
+        return Error{"it has " + std::to_string(store.disk_used()) +
+                     " bytes of map outputs on disk, more than " +
+                     std::string(conf::kMigrationMaxDisk.spec.name)};
+      output = store.open(e.shuffle, e.map_id, e.num_reduces);
+    }
+    std::string_view rest = e.bytes.view();
+    int32_t reduce = e.first;
+    for (const int64_t length : e.lengths) {
+      if (static_cast<size_t>(length) > rest.size())
+        return Error{"fewer bytes came than its index says"};
+      if (Result<bool> put = output->append(reduce++, rest.substr(0, static_cast<size_t>(length)));
+          !put)
+        return put;
+      rest.remove_prefix(static_cast<size_t>(length));
+    }
+    if (reduce < e.num_reduces) return true;
+    if (Result<std::vector<int64_t>> done = output->commit(); !done) return done.error();
+    return true;
+  }
+
   BlockTransfer& transfer_;
   BlockManager& blocks_;
   std::unique_ptr<net::PollLoop> loop_;
   std::unique_ptr<net::SocketEndpoint> endpoint_;
   Switchboard board_;
+  const BlockTransferOptions& options_;
   BlockServer server_;
   BlockClient client_;
+  BlockTaker taker_;
+  std::map<uint64_t, std::unique_ptr<PendingMapOutput>> outputs_;  // that are taken over
+  std::map<uint64_t, std::function<void(BlockTaken)>> taken_;      // who waits for it
   Shell<BlockServer, Plane> serving_{*loop_, board_, server_, *this, "BlockServer"};
   Shell<BlockClient, Plane> fetching_{*loop_, board_, client_, *this, "BlockClient"};
+  Shell<BlockTaker, Plane> taking_{*loop_, board_, taker_, *this, "BlockTaker"};
   std::thread thread_;
 };
 
@@ -101,7 +160,10 @@ Result<std::unique_ptr<BlockTransfer>> BlockTransfer::start(BlockTransferOptions
 }
 
 BlockTransfer::BlockTransfer(BlockTransferOptions options, BlockManager& blocks)
-    : options_(std::move(options)), blocks_(blocks) {}
+    : options_(std::move(options)),
+      blocks_(blocks),
+      // What goes ahead is taken by nobody yet, so a request of it must fit whole.
+      ahead_(options_.network ? std::min(options_.max_ahead, options_.client.max_in_flight) : 0) {}
 
 BlockTransfer::~BlockTransfer() { stop(); }
 
@@ -126,6 +188,11 @@ void BlockTransfer::after(Duration delay, std::function<void()> task) {
   if (plane_ && !stopped_) plane_->after(delay, std::move(task));
 }
 
+void BlockTransfer::take(TakeBlock what, std::function<void(BlockTaken)> done) {
+  net::Lock lock(mutex_);
+  if (plane_ && !stopped_) plane_->take(std::move(what), std::move(done));
+}
+
 void BlockTransfer::interrupt() {
   net::Lock lock(mutex_);
   for (const auto& [request, inbox] : inboxes_) {
@@ -144,8 +211,8 @@ void BlockTransfer::set_local_dirs(const ExecutorId& executor,
 
 bool BlockTransfer::may_read_directly(const BlockWant& want) {
   if (want.from.executor == options_.self.executor) return true;
-  if (!options_.read_host_local || want.from.host != options_.self.host) return false;
-  net::Lock lock(mutex_);
+  if (want.in_memory || !options_.read_host_local || want.from.host != options_.self.host)
+    return false;
   return local_dirs_.contains(want.from.executor);
 }
 
@@ -179,9 +246,10 @@ std::shared_ptr<BlockTransfer::Inbox> BlockTransfer::open_inbox(
   return inbox;
 }
 
-void BlockTransfer::close_inbox(uint64_t request) {
+/// `asked`: a peer was, so the client knows the request.
+void BlockTransfer::close_inbox(uint64_t request, bool asked) {
   net::Lock lock(mutex_);
-  if (inboxes_.erase(request) > 0 && plane_) plane_->post(EndRequest{request});
+  if (inboxes_.erase(request) > 0 && asked && plane_) plane_->post(EndRequest{request});
 }
 
 void BlockTransfer::ask_peers(uint64_t request, std::vector<WantedBlock> wanted) {
@@ -195,19 +263,79 @@ void BlockTransfer::ask_peers(uint64_t request, std::vector<WantedBlock> wanted)
 
 void BlockTransfer::deliver(const DeliverBlock& block) {
   std::shared_ptr<Inbox> inbox;
+  std::optional<BlocksAhead::Reader> reader;
   {
     net::Lock lock(mutex_);
-    const auto it = inboxes_.find(block.request);
+    if (reader = reader_of(block); !reader) return;
+    const auto it = inboxes_.find(reader->request);
     if (it == inboxes_.end()) return;
     inbox = it->second;
   }
   if (inbox->done) {
-    close_inbox(block.request);
+    close_inbox(block.request, true);
     return inbox->done(block.bytes);
   }
   net::Lock lock(inbox->mutex);
-  inbox->arrived.push_back({block.index, block.bytes});
+  inbox->arrived.push_back({reader->index, block.bytes});
   inbox->changed.notify_all();
+}
+
+// ---- ahead of the readers -------------------------------------------------------------
+
+void BlockTransfer::fetch_ahead(int64_t stage, const std::vector<BlockWant>& wants) {
+  std::vector<WantedBlock> wanted;
+  AheadRequest names;
+  net::Lock lock(mutex_);
+  if (!plane_ || stopped_) return;
+  for (const BlockWant& want : wants) {
+    if (may_read_directly(want) || !ahead_.begin(stage, want.block, want.from.address, want.size))
+      continue;
+    wanted.push_back({wanted.size(), want.from.address, want.block, want.size});
+    names.blocks.push_back(want.block);
+  }
+  if (wanted.empty()) return;
+  const uint64_t request = next_request_++;
+  names.open = wanted.size();
+  ahead_requests_[request] = std::move(names);
+  plane_->post(FetchBlocks{request, std::move(wanted)});
+}
+
+int64_t BlockTransfer::room_ahead() {
+  net::Lock lock(mutex_);
+  return ahead_.room();
+}
+
+void BlockTransfer::forget_stage(int64_t stage) {
+  net::Lock lock(mutex_);
+  ahead_.forget_stage(stage);
+}
+
+void BlockTransfer::forget_shuffle(ShuffleId shuffle) {
+  net::Lock lock(mutex_);
+  ahead_.forget_shuffle(shuffle);
+}
+
+/// Who gets a block that came: nobody yet when it went ahead of its reader.
+std::optional<BlocksAhead::Reader> BlockTransfer::reader_of(const DeliverBlock& block) {
+  const auto it = ahead_requests_.find(block.request);
+  if (it == ahead_requests_.end()) return BlocksAhead::Reader{block.request, block.index};
+  const std::optional<BlocksAhead::Reader> reader =
+      ahead_.arrived(it->second.blocks.at(block.index), block.bytes);
+  if (--it->second.open > 0) return reader;
+  ahead_requests_.erase(it);
+  if (plane_ && !stopped_) plane_->post(EndRequest{block.request});
+  return reader;
+}
+
+/// True: the reader has it, or gets it when it comes.
+bool BlockTransfer::take_ahead(const BlockWant& want, size_t index, Inbox& inbox) {
+  if (ahead_.size() == 0) return false;
+  BlocksAhead::Taken taken = ahead_.take(want.block, want.from.address, {inbox.request, index});
+  if (taken.state == BlocksAhead::Taken::State::Here) {
+    net::Lock lock(inbox.mutex);
+    inbox.arrived.push_back({index, std::move(taken.bytes)});
+  }
+  return taken.state != BlocksAhead::Taken::State::Unknown;
 }
 
 void BlockTransfer::fetch_async(BlockWant want, std::function<void(Result<Payload>)> done) {
@@ -233,17 +361,26 @@ class BlockTransfer::Stream : public BlockStream {
         killed_(killed),
         inbox_(transfer.open_inbox({})),
         delivered_(wants_.size()),
+        went_ahead_(wants_.size()),
         remaining_(wants_.size()) {
     std::vector<WantedBlock> wanted;
-    for (size_t i = 0; i < wants_.size(); ++i) {
-      if (transfer_.may_read_directly(wants_[i]))
-        direct_.push_back(i);
-      else
-        wanted.push_back(remote(i));
+    {
+      net::Lock lock(transfer_.mutex_);
+      for (size_t i = 0; i < wants_.size(); ++i) {
+        if (transfer_.may_read_directly(wants_[i]))
+          direct_.push_back(i);
+        else if (transfer_.take_ahead(wants_[i], i, *inbox_))
+          went_ahead_[i] = true;
+        else
+          wanted.push_back(remote(i));
+      }
     }
     if (!wanted.empty()) transfer_.ask_peers(inbox_->request, std::move(wanted));
   }
-  ~Stream() override { transfer_.close_inbox(inbox_->request); }
+  ~Stream() override {
+    leave();
+    transfer_.close_inbox(inbox_->request, remote_blocks_ > 0);
+  }
 
   std::optional<FetchedBlock> next() override {
     while (remaining_ > 0) {
@@ -286,14 +423,25 @@ class BlockTransfer::Stream : public BlockStream {
     return {index, want.from.address, want.block, want.size};
   }
 
+  /// Blocks that still come are for whoever wants them next.
+  void leave() {
+    if (delivered_count_ == wants_.size()) return;
+    net::Lock lock(transfer_.mutex_);
+    for (size_t i = 0; i < wants_.size(); ++i)
+      if (went_ahead_[i] && !delivered_[i])
+        transfer_.ahead_.leave(wants_[i].block, {inbox_->request, i});
+  }
+
   FetchedBlock deliver(FetchedBlock block) {
     delivered_[block.index] = true;
+    ++delivered_count_;
     --remaining_;
     return block;
   }
 
   /// Tells the client what was taken, unless it could ask for everything at once anyway.
   FetchedBlock taken(FetchedBlock block) {
+    if (went_ahead_[block.index]) return deliver(std::move(block));
     taken_bytes_ += std::max<int64_t>(wants_[block.index].size, 1);
     const BlockClientOptions& limits = transfer_.options_.client;
     const bool bounded =
@@ -317,8 +465,9 @@ class BlockTransfer::Stream : public BlockStream {
   const std::vector<BlockWant> wants_;
   const std::atomic<bool>& killed_;
   const std::shared_ptr<Inbox> inbox_;
-  std::vector<bool> delivered_;
-  size_t remaining_;
+  std::vector<bool> delivered_, went_ahead_;
+  size_t delivered_count_ = 0;
+  size_t remaining_;  // 0 too once it gave up
   std::deque<size_t> direct_;
   int64_t remote_bytes_ = 0;
   int32_t remote_blocks_ = 0;

@@ -15,6 +15,8 @@
 #include "core/storage/block_client.hpp"
 #include "core/storage/block_manager.hpp"
 #include "core/storage/block_server.hpp"
+#include "core/storage/block_taker.hpp"
+#include "core/storage/blocks_ahead.hpp"
 #include "net/mutex.hpp"
 #include "net/transport/endpoint.hpp"
 
@@ -25,6 +27,9 @@ struct BlockTransferOptions {
   bool network = true;  // false: everything is this process's own (local mode); no thread, no port
   net::Listen listen;
   bool read_host_local = true;  // spark.shuffle.readHostLocalDisk
+  /// More bytes of map outputs in files than that: others' outputs are not taken over.
+  std::optional<int64_t> max_disk;  // spark.storage.decommission.shuffleBlocks.maxDiskSize
+  int64_t max_ahead = 0;            // tinderbox.shuffle.fetchAhead
   BlockClientOptions client;
   BlockServerOptions server;
 };
@@ -48,9 +53,20 @@ class BlockTransfer {
   /// This process's own blocks and those of this host's files are read directly, others come by
   /// network, at most spark.reducer.maxSizeInFlight at once. `killed` must outlive the stream.
   std::unique_ptr<BlockStream> fetch(std::vector<BlockWant> wants, const std::atomic<bool>& killed);
+  /// Blocks of other processes' memory that tasks of a stage attempt will want soon: they are asked
+  /// for in one go, as far as there is room, and are there, or coming, when fetch() wants them.
+  void fetch_ahead(int64_t stage, const std::vector<BlockWant>& wants);
+  /// Bytes that may still be fetched ahead.
+  int64_t room_ahead();
+  /// No task of that stage attempt will begin any more.
+  void forget_stage(int64_t stage);
+  void forget_shuffle(ShuffleId shuffle);
   /// `done` is called once: at once when the block is this process's own, else on the transfer's
   /// thread.
   void fetch_async(BlockWant want, std::function<void(Result<Payload>)> done);
+  /// Takes a block over from a decommissioned executor. `done` is called once, on the transfer's
+  /// thread; without network, or when it stops, never.
+  void take(TakeBlock what, std::function<void(BlockTaken)> done);
   /// Streams that wait look at their kill mark again.
   void interrupt();
   /// Runs `task` on the transfer's thread later; without network never.
@@ -65,11 +81,13 @@ class BlockTransfer {
 
   /// nullopt: it has to come by network.
   std::optional<Result<Payload>> read_directly(const BlockWant& want);
-  bool may_read_directly(const BlockWant& want);
+  bool may_read_directly(const BlockWant& want) REQUIRES(mutex_);
   std::shared_ptr<Inbox> open_inbox(std::function<void(Result<Payload>)> done);
-  void close_inbox(uint64_t request);
+  void close_inbox(uint64_t request, bool asked);
   void ask_peers(uint64_t request, std::vector<WantedBlock> wanted);
   void deliver(const DeliverBlock& block);
+  std::optional<BlocksAhead::Reader> reader_of(const DeliverBlock& block) REQUIRES(mutex_);
+  bool take_ahead(const BlockWant& want, size_t index, Inbox& inbox) REQUIRES(mutex_);
 
   const BlockTransferOptions options_;
   BlockManager& blocks_;
@@ -78,6 +96,13 @@ class BlockTransfer {
   net::Mutex mutex_;
   std::map<ExecutorId, std::vector<std::string>> local_dirs_ GUARDED_BY(mutex_);
   std::map<uint64_t, std::shared_ptr<Inbox>> inboxes_ GUARDED_BY(mutex_);
+  /// Names of the blocks of a request that went ahead of their readers; how many did not come yet.
+  struct AheadRequest {
+    std::vector<std::string> blocks;
+    size_t open = 0;
+  };
+  BlocksAhead ahead_ GUARDED_BY(mutex_);
+  std::map<uint64_t, AheadRequest> ahead_requests_ GUARDED_BY(mutex_);
   uint64_t next_request_ GUARDED_BY(mutex_) = 1;
   bool stopped_ GUARDED_BY(mutex_) = false;
 };

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace tinderbox::core {
@@ -68,6 +69,18 @@ std::vector<int64_t> lengths_of(const std::vector<int64_t>& offsets) {
 
 }  // namespace
 
+std::vector<int64_t> map_output_offsets(std::string_view index) {
+  std::vector<int64_t> offsets;
+  bool valid = index.size() >= 2 * kWord && index.size() % kWord == 0;
+  for (const uint64_t word : words(index)) {
+    const auto offset = static_cast<int64_t>(word);
+    valid = valid && offset >= (offsets.empty() ? 0 : offsets.back());
+    offsets.push_back(offset);
+  }
+  if (!valid || offsets[0] != 0) offsets.clear();
+  return offsets;
+}
+
 // ---- files ----------------------------------------------------------------------------
 
 MapOutputFiles::Loaded MapOutputFiles::load(const std::string& index_path,
@@ -81,13 +94,8 @@ MapOutputFiles::Loaded MapOutputFiles::load(const std::string& index_path,
   const Result<Payload> bytes = read_file(files_, index_path);
   if (!bytes) return {bytes.error()};
   auto index = std::make_shared<Index>();
-  bool valid = bytes->size() >= 2 * kWord && bytes->size() % kWord == 0;
-  for (const uint64_t word : words(bytes->view())) {
-    const auto offset = static_cast<int64_t>(word);
-    valid = valid && offset >= (index->offsets.empty() ? 0 : index->offsets.back());
-    index->offsets.push_back(offset);
-  }
-  if (!valid || index->offsets[0] != 0)
+  index->offsets = map_output_offsets(bytes->view());
+  if (index->offsets.empty())
     return {Error{index_path + " is corrupted due to DISK_ISSUE: it is no list of offsets"}};
   if (const Result<Payload> sums = read_file(files_, checksum_path);
       sums && sums->size() == (index->offsets.size() - 1) * kWord)
@@ -198,11 +206,13 @@ class MapOutputStore::Pending : public PendingMapOutput {
   Result<std::vector<int64_t>> commit() override {
     if (!file_) {
       std::vector<int64_t> lengths = lengths_;
-      if (store_.commit_memory(shuffle_, map_id_, in_memory(), lengths)) return lengths;
+      in_memory_ = store_.commit_memory(shuffle_, map_id_, joined(), lengths);
+      if (in_memory_) return lengths;
     }
     if (Result<bool> flushed = flush(); !flushed) return flushed.error();
     return store_.commit_files(shuffle_, map_id_, lengths_, checksums_, std::move(file_));
   }
+  bool in_memory() const override { return in_memory_; }
 
  private:
   /// While there is no file yet: what may stay in memory; then: the write buffer.
@@ -211,7 +221,7 @@ class MapOutputStore::Pending : public PendingMapOutput {
     return file_ ? kBuffer : static_cast<size_t>(store_.options_.max_in_memory_output);
   }
 
-  std::shared_ptr<const InMemory> in_memory() {
+  std::shared_ptr<const InMemory> joined() {
     auto output = std::make_shared<InMemory>();
     output->offsets.reserve(lengths_.size() + 1);
     uint32_t offset = 0;
@@ -244,6 +254,7 @@ class MapOutputStore::Pending : public PendingMapOutput {
   std::vector<uint64_t> checksums_;
   Bytes buffer_;
   std::unique_ptr<net::WriteFile> file_;
+  bool in_memory_ = false;
 };
 
 std::unique_ptr<PendingMapOutput> MapOutputStore::open(ShuffleId shuffle, int64_t map_id,
@@ -289,8 +300,7 @@ Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int
   }
   const auto num_reduces = static_cast<int32_t>(lengths.size());
   if (Result<std::vector<int64_t>> earlier = reader_.lengths(data_path, *index_path, num_reduces)) {
-    net::Lock lock(mutex_);
-    shuffles_[shuffle].emplace(map_id, Output{});
+    add_files(shuffle, map_id, *earlier);
     return earlier;
   }
   Bytes index, sums;
@@ -306,9 +316,15 @@ Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int
   if (options_.checksum && sums_path) (void)write_file(files_, *sums_path, sums, options_.sync);
   if (Result<bool> done = write_file(files_, *index_path, index, options_.sync); !done)
     return done.error();
-  net::Lock lock(mutex_);
-  shuffles_[shuffle].emplace(map_id, Output{});
+  add_files(shuffle, map_id, lengths);
   return lengths;
+}
+
+void MapOutputStore::add_files(ShuffleId shuffle, int64_t map_id,
+                               const std::vector<int64_t>& lengths) {
+  const int64_t bytes = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  net::Lock lock(mutex_);
+  if (shuffles_[shuffle].emplace(map_id, Output{nullptr, bytes}).second) disk_used_ += bytes;
 }
 
 // ---- reading and removing -------------------------------------------------------------
@@ -322,6 +338,7 @@ Result<Payload> MapOutputStore::read(const BlockId& block) {
       return Error{block_name(block) + " is not here"};
     memory = outputs->second.at(block.number).memory;
   }
+  if (block.kind == BlockId::Kind::ShuffleIndex) return read_index(block, memory.get());
   if (!memory) return reader_.read(disk_.directories(), sub_directories_, block).bytes;
   const auto [first, last] = range(block);
   if (last >= memory->offsets.size()) return no_such_partition(block, memory->offsets.size() - 1);
@@ -329,6 +346,15 @@ Result<Payload> MapOutputStore::read(const BlockId& block) {
   auto owner = std::make_shared<const Payload>(memory->bytes);
   const std::string_view part = owner->view().substr(from, memory->offsets[last] - from);
   return Payload(std::move(owner), part);
+}
+
+/// One in memory reads as if it were a file.
+Result<Payload> MapOutputStore::read_index(const BlockId& block, const InMemory* memory) {
+  if (!memory)
+    return read_file(files_, disk_.path(shuffle_index_file(ShuffleId{block.owner}, block.number)));
+  Bytes index;
+  for (const uint32_t offset : memory->offsets) put_word(index, offset);
+  return Payload(std::move(index));
 }
 
 void MapOutputStore::remove(ShuffleId shuffle) {
@@ -339,8 +365,10 @@ void MapOutputStore::remove(ShuffleId shuffle) {
     if (it == shuffles_.end()) return;
     outputs = std::move(it->second);
     shuffles_.erase(it);
-    for (const auto& [map_id, output] : outputs)
+    for (const auto& [map_id, output] : outputs) {
       if (output.memory) memory_used_ -= output.memory->cost();
+      disk_used_ -= output.file_bytes;
+    }
   }
   for (const auto& [map_id, output] : outputs) {
     if (output.memory) continue;
@@ -356,6 +384,11 @@ void MapOutputStore::remove(ShuffleId shuffle) {
 int64_t MapOutputStore::memory_used() const {
   net::Lock lock(mutex_);
   return memory_used_;
+}
+
+int64_t MapOutputStore::disk_used() const {
+  net::Lock lock(mutex_);
+  return disk_used_;
 }
 
 }  // namespace tinderbox::core

@@ -23,6 +23,10 @@
 
 namespace tinderbox::core {
 
+/// What an index says: where each partition begins, and where the last one ends. Empty: it is no
+/// index.
+std::vector<int64_t> map_output_offsets(std::string_view index);
+
 /// Reads partitions of committed outputs from files, of this or another process of the same host.
 /// Errors: no such output (`missing` in the outcome), unreadable, or corrupted. Thread: any.
 class MapOutputFiles {
@@ -80,6 +84,8 @@ class PendingMapOutput {
   /// Lengths of all partitions of what is visible now: this output, or an earlier valid one of the
   /// same map id, which is kept.
   virtual Result<std::vector<int64_t>> commit() = 0;
+  /// After commit(): there is no file to look for.
+  virtual bool in_memory() const = 0;
 };
 
 /// Thread: any. Must outlive what open() made.
@@ -94,7 +100,7 @@ class MapOutputStore {
         options_(options) {}
 
   std::unique_ptr<PendingMapOutput> open(ShuffleId shuffle, int64_t map_id, int32_t num_reduces);
-  /// `block` is a Shuffle or a ShuffleRange.
+  /// `block` is a Shuffle, a ShuffleRange or a ShuffleIndex.
   Result<Payload> read(const BlockId& block);
   /// For another process of this host; see MapOutputFiles.
   MapOutputFiles::Outcome read_host_local(const std::vector<std::string>& directories,
@@ -104,6 +110,8 @@ class MapOutputStore {
   void remove(ShuffleId shuffle);
   /// Bytes of outputs in memory.
   int64_t memory_used() const;
+  /// Bytes of outputs in files.
+  int64_t disk_used() const;
 
  private:
   class Pending;
@@ -117,6 +125,7 @@ class MapOutputStore {
   };
   struct Output {
     std::shared_ptr<const InMemory> memory;  // null: in files
+    int64_t file_bytes = 0;
     std::vector<int64_t> lengths() const;
   };
   using Outputs = std::map<int64_t, Output>;
@@ -125,6 +134,8 @@ class MapOutputStore {
                                             const std::vector<int64_t>& lengths,
                                             const std::vector<uint64_t>& checksums,
                                             std::unique_ptr<net::WriteFile> data);
+  void add_files(ShuffleId shuffle, int64_t map_id, const std::vector<int64_t>& lengths);
+  Result<Payload> read_index(const BlockId& block, const InMemory* memory);
   bool commit_memory(ShuffleId shuffle, int64_t map_id, std::shared_ptr<const InMemory> output,
                      std::vector<int64_t>& lengths);
 
@@ -137,6 +148,7 @@ class MapOutputStore {
   mutable net::Mutex mutex_;
   std::map<ShuffleId, Outputs> shuffles_ GUARDED_BY(mutex_);
   int64_t memory_used_ GUARDED_BY(mutex_) = 0;
+  int64_t disk_used_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tinderbox::core

@@ -170,7 +170,8 @@ Result<int64_t> read_peer(const std::string& url, const FetchOptions& options,
   if (!options.peer)
     return Error{"cannot fetch '" + url + "': this role does not reach a driver's file server"};
   std::string name = percent_decoded(path.substr(path.find('/', 1) + 1));
-  return options.peer(rest.substr(0, slash), name, sink);
+  return options.peer(rest.substr(0, slash), name,
+                      [&](std::string_view bytes) { return !cancelled(options) && sink(bytes); });
 }
 
 Result<int64_t> read_source(const FetchSource& source, const FetchOptions& options,

@@ -12,11 +12,12 @@
 
 namespace tinderbox::net {
 
-/// Takes the next bytes of a file; false: stop, nobody wants the rest.
+/// Takes the next bytes of a file, if any; false: stop, nobody wants the rest.
 using BytesSink = std::function<bool(std::string_view)>;
 
 /// Reads `name` from the file server at `address` (host:port) into `sink`; returns how many bytes
-/// there were. Blocks. It is how `spark://host:port/files/name` is read; the block plane gives it.
+/// there were. Blocks; while it waits it asks the sink now and then, with no bytes, whether to go
+/// on. It is how `spark://host:port/files/name` is read; the block plane gives it.
 using PeerFile = std::function<Result<int64_t>(const std::string& address, const std::string& name,
                                                const BytesSink& sink)>;
 

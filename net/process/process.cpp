@@ -82,6 +82,12 @@ Result<OwnedFd> open_output(const std::string& path) {
   return fd;
 }
 
+Result<bool> write_file(const std::string& path, const std::string& text) {
+  OwnedFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd || !write_all(fd.get(), text)) return system_error("cannot write '" + path + "'");
+  return true;
+}
+
 /// Nothing to read; a root without /dev gets an empty memory file.
 OwnedFd empty_input() {
   OwnedFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -238,6 +244,9 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
       out.argv.insert(out.argv.begin() + (spec.arguments.empty() ? 1 : 2),
                       {"--properties-file", "/proc/self/fd/3"});
     }
+    for (const auto& [name, text] : spec.files)
+      if (Result<bool> written = write_file(spec.directory + "/" + name, text); !written)
+        return written.error();
     out.environment = merged_environment(spec.environment);
     out.in = empty_input();
     Result<OwnedFd> output = open_output(spec.directory + "/stdout");

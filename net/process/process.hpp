@@ -25,6 +25,7 @@ struct SpawnSpec {
   std::string properties;
   std::string directory;  // made new; working directory; gets the files stdout and stderr
   std::string title = "Spark Executor Command";  // first words of the file stderr
+  std::map<std::string, std::string> files;      // text by name, written into `directory` first
 };
 
 /// How a child ended.

@@ -96,10 +96,13 @@ class RealSocketEndpoint final : public SocketEndpoint {
   }
 
   bool send(PeerId to, Packet packet) override {
-    if (auto d = dealers_.find(to); d != dealers_.end())
+    if (auto d = dealers_.find(to); d != dealers_.end()) {
+      loop_.used(d->second.socket);
       return send_packet(d->second.socket, {}, packet);
+    }
     auto a = accepted_.find(to);
     if (a == accepted_.end() || a->second.dropped) return false;
+    loop_.used(router_);
     if (send_packet(router_, a->second.route, packet)) return true;
     if (zmq_errno() == EAGAIN) {
       reject("it does not read what it is sent");
@@ -201,8 +204,9 @@ class RealSocketEndpoint final : public SocketEndpoint {
     int fd;
     for (int n = 0; receive_frames(router_, frames_, fd); ++n) {
       deliver_accepted(fd);
-      if (n == kMaxTurn) return;
+      if (n == kMaxTurn) return loop_.used(router_);
     }
+    loop_.drained(router_);
     read_router_monitor();
     tell_losses();
   }
@@ -278,7 +282,7 @@ class RealSocketEndpoint final : public SocketEndpoint {
   void read_dealer(PeerId id) {
     int fd;
     for (auto d = dealers_.find(id); d != dealers_.end(); d = dealers_.find(id)) {
-      if (!receive_frames(d->second.socket, frames_, fd)) return;
+      if (!receive_frames(d->second.socket, frames_, fd)) return loop_.drained(d->second.socket);
       std::optional<Packet> packet = parse_packet(frames_, 0);
       if (packet) {
         handler_.on_packet(id, std::move(*packet));

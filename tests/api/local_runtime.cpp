@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "core/plan/bytes.hpp"
 #include "core/shuffle/map_status.hpp"
 
 namespace tinderbox::tests {
@@ -153,12 +154,29 @@ int32_t LocalRuntime::default_parallelism() const {
 void LocalRuntime::run_job(core::JobRequest job, const OnResult& on_result) {
   ++jobs;
   last_properties = job.properties;
+  if (job.map_stage) {
+    run_shuffle(*job.map_stage);
+    return on_result(0, statistics(*job.map_stage));
+  }
   const core::NodePtr root = checkpoints_.rewire(job.root);
+  last_determinism = root->determinism;
   make_parents(*root);
   run_stage({*root, job.partitions, job.action, job.action_captured,
              [&](size_t position, core::TaskOutput output) {
                on_result(static_cast<int32_t>(position), std::move(output.result));
              }});
+}
+
+Payload LocalRuntime::statistics(const core::ShuffleDependency& shuffle) const {
+  Bytes bytes;
+  Encoder out(bytes);
+  for (int32_t r = 0; r < shuffle.num_reduces; ++r) {
+    int64_t sum = 0;
+    for (const auto& status : services.outputs.at(shuffle.id).statuses)
+      sum += core::size_for(status->sizes, r);
+    out.scalar(sum);
+  }
+  return Payload(std::move(bytes));
 }
 
 void LocalRuntime::make_parents(const core::Node& root) {

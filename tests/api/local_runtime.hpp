@@ -74,6 +74,7 @@ class LocalRuntime final : public core::Runtime {
   void add_file(const std::string&, bool) override {}
   void add_listener(std::shared_ptr<core::Listener>) override {}
   const AppId& app_id() const override { return app_id_; }
+  const ResourceAddresses& resources() const override { return resources_; }
 
   LocalServices services;
   int jobs = 0;    // that had partitions to run
@@ -81,12 +82,14 @@ class LocalRuntime final : public core::Runtime {
   int tasks = 0;
   std::vector<ShuffleId> forgotten;
   std::map<std::string, std::string> last_properties;
-  TaskMetrics last_metrics;  // sum over the last stage
+  core::Determinism last_determinism{};  // of what the last job computed
+  TaskMetrics last_metrics;              // sum over the last stage
 
  private:
   struct Stage;
   void make_parents(const core::Node& root);
   void run_shuffle(const core::ShuffleDependency& shuffle);
+  Payload statistics(const core::ShuffleDependency& shuffle) const;
   void run_stage(const Stage& stage);
 
   int32_t threads_;
@@ -96,6 +99,7 @@ class LocalRuntime final : public core::Runtime {
   std::map<AccumulatorId, MergeAccumulator> accumulators_;
   int64_t next_task_ = 0;
   AppId app_id_{"local-1"};
+  ResourceAddresses resources_;
 };
 
 }  // namespace tinderbox::tests

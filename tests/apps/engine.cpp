@@ -107,6 +107,35 @@ void shared(Context& c) {
   require(sizes.count() == 1000, "broadcast after unpersist");
 }
 
+/// As many tasks as the cluster runs at once meet three times.
+void barriers(Context& c) {
+  const int64_t n = c.default_parallelism();
+  auto met = c.range(0, n, 1, static_cast<int32_t>(n))
+                 .barrier()
+                 .map_partitions<Pair>([](auto& in, auto& emit) {
+                   BarrierTaskContext context = BarrierTaskContext::get();
+                   context.barrier();
+                   int64_t own = 0, sum = 0;
+                   in.for_each([&](int64_t x) { own += x; });
+                   for (const std::string& said : context.all_gather(std::to_string(own)))
+                     sum += std::stoll(said);
+                   context.barrier();
+                   emit(Pair(static_cast<int64_t>(context.task_infos().size()), sum));
+                 })
+                 .collect();
+  require(met == std::vector<Pair>(static_cast<size_t>(n), Pair(n, n * (n - 1) / 2)),
+          "barrier, all_gather");
+}
+
+void map_stages(Context& c) {
+  auto groups =
+      c.range(0, 1000, 1, 4).map([](int64_t x) { return Pair(x % 10, x); }).group_by_key(3);
+  const auto bytes = c.submit_map_stage(groups.shuffles().at(0)).bytes_by_partition;
+  require(bytes.size() == 3 && std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) > 0,
+          "submit_map_stage");
+  require(groups.count() == 10, "groups of submitted maps");
+}
+
 void files(Context& c, const std::string& directory) {
   c.range(0, 1000, 1, 5)
       .map([](int64_t x) { return std::to_string(x); })
@@ -152,6 +181,8 @@ int run(Context& c, std::span<const std::string> args) {
   large_data(c);
   stored(c);
   shared(c);
+  barriers(c);
+  map_stages(c);
   files(c, args[0]);
   if (args.size() > 1 && args[1] == "shipped") shipped(c, args[0]);
   std::printf("all steps: right results\n");

@@ -1,24 +1,20 @@
 // An application that breaks its own cluster in the middle of a job and checks, from the
 // scheduler's events, that the fault hit this job and that the scheduler did what it should. Run by
 // tests/processes/cluster/faults_test.sh.
-#include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
 #include "core/api/tinderbox.hpp"
-#include "core/status/listener_bus.hpp"
+#include "tests/apps/executor_process.hpp"
+#include "tests/apps/watched.hpp"
 
 namespace {
 
@@ -30,46 +26,9 @@ void require(bool ok, const std::string& what) {
   if (!ok) fail(what);
 }
 
-/// pid → command line, of all processes.
-std::map<int, std::string> processes() {
-  std::map<int, std::string> all;
-  DIR* proc = opendir("/proc");
-  while (dirent* e = readdir(proc)) {
-    int pid = std::atoi(e->d_name);
-    std::ifstream file("/proc/" + std::string(e->d_name) + "/cmdline");
-    std::stringstream text;
-    text << file.rdbuf();
-    std::string line = text.str();
-    for (char& c : line)
-      if (c == '\0') c = ' ';
-    if (pid > 0) all[pid] = line;
-  }
-  closedir(proc);
-  return all;
-}
-
-int pid_of_executor(const std::string& app, const std::string& executor) {
-  for (const auto& [pid, line] : processes())
-    if (line.find(" --app-id " + app + " ") != std::string::npos &&
-        line.find(" --executor-id " + executor + " ") != std::string::npos)
-      return pid;
-  return 0;
-}
-
-int parent_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  int parent = 0;
-  char state;
-  std::sscanf(line.c_str() + line.rfind(')') + 1, " %c %d", &state, &parent);
-  return parent;
-}
-
-/// Keeps all events; `watch` sees each as it comes, on the listener's thread.
-class Recorder : public core::Listener {
+/// Keeps all events.
+class Recorder : public Watched {
  public:
-  std::function<void(const ListenerEvent&)> watch;
   void on_events(std::span<const ListenerEvent> events) override {
     for (const ListenerEvent& e : events) {
       std::lock_guard lock(mutex_);
@@ -78,10 +37,10 @@ class Recorder : public core::Listener {
         running_[s->task.executor.value].insert(s->task.id);
       if (auto* t = std::get_if<core::TaskEnded>(&e))
         running_[t->task.executor.value].erase(t->task.id);
-      if (watch) watch(e);
+      show(e);
     }
   }
-  /// Only within `watch`.
+  /// Only while it is watched.
   size_t running_on(const std::string& executor) { return running_[executor].size(); }
   template <class T, class F>
   size_t count(F match) {
@@ -93,7 +52,6 @@ class Recorder : public core::Listener {
   }
 
  private:
-  std::mutex mutex_;
   std::vector<ListenerEvent> all_;
   std::map<std::string, std::set<TaskId>> running_;
 };
@@ -113,7 +71,6 @@ struct Fault {
 
   void kill_executor(const std::string& executor, bool its_worker) {
     int pid = pid_of_executor(app, executor);
-    require(pid > 0, "no process of executor " + executor + " of " + app);
     if (its_worker) pid = parent_of(pid);
     require(kill(pid, SIGKILL) == 0, "cannot kill " + std::to_string(pid));
     victim = executor;
@@ -138,14 +95,14 @@ struct Fault {
 /// A victim dies while it runs tasks of this job.
 void lose_while_running(Fault& f, bool worker) {
   bool some_ended = false;
-  f.recorder->watch = [&, worker](const ListenerEvent& e) {
+  const auto watching = f.recorder->watch([&, worker](const ListenerEvent& e) {
     some_ended |= std::holds_alternative<core::TaskEnded>(e);
     auto* started = std::get_if<core::TaskStarted>(&e);
     if (!started || !some_ended || !f.victim.empty()) return;
     const std::string& executor = started->task.executor.value;
     f.was_running = f.recorder->running_on(executor);
     f.kill_executor(executor, worker);
-  };
+  });
   int64_t sum = f.context.range(0, 24, 1, 24)
                     .map([](int64_t x) { return pause_ms(100), x * x; })
                     .reduce([](int64_t a, int64_t b) { return a + b; });
@@ -157,13 +114,13 @@ void lose_while_running(Fault& f, bool worker) {
 /// The holder of map outputs dies between the stages.
 void lose_map_outputs(Fault& f) {
   std::set<std::string> holders;
-  f.recorder->watch = [&](const ListenerEvent& e) {
+  const auto watching = f.recorder->watch([&](const ListenerEvent& e) {
     if (auto* t = std::get_if<core::TaskEnded>(&e); t && t->task.stage.value == 0)
       holders.insert(t->task.executor.value);
     auto* stage = std::get_if<core::StageCompleted>(&e);
     if (stage && stage->stage.stage.value == 0 && f.victim.empty())
       f.kill_executor(*holders.begin(), false);
-  };
+  });
   auto sums = f.context.range(0, 4000, 1, 8)
                   .map([](int64_t x) { return std::pair<int64_t, int64_t>(x % 40, x); })
                   .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 8)
@@ -208,11 +165,17 @@ void throw_in_task(Fault& f) {
   require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
 }
 
-/// Tasks of 100 ms for `seconds`, so that a script can break things meanwhile.
-void long_job(Fault& f, int seconds) {
+/// Tasks of 100 ms for `seconds`, so that a script can break things meanwhile; the rest takes no
+/// time once the file `enough` is there.
+void long_job(Fault& f, int seconds, const std::string& enough) {
   int32_t tasks = seconds * 20;
-  int64_t count =
-      f.context.range(0, tasks, 1, tasks).map([](int64_t x) { return pause_ms(100), x; }).count();
+  int64_t count = f.context.range(0, tasks, 1, tasks)
+                      .map(capture(enough,
+                                   [](const std::string& file, int64_t x) {
+                                     if (access(file.c_str(), F_OK) != 0) pause_ms(100);
+                                     return x;
+                                   }))
+                      .count();
   require(count == tasks, "wrong result " + std::to_string(count));
 }
 
@@ -230,7 +193,7 @@ int run(Context& context, std::span<const std::string> args) {
   else if (args[0] == "throw")
     throw_in_task(f);
   else if (args[0] == "long")
-    long_job(f, std::stoi(args[1]));
+    long_job(f, std::stoi(args[1]), args.size() > 2 ? args[2] : "");
   else
     fail("unknown fault " + args[0]);
   std::printf("%s: right result\n", args[0].c_str());
@@ -238,6 +201,7 @@ int run(Context& context, std::span<const std::string> args) {
 }
 
 TINDERBOX_APPLICATION(
-    faults, "break the cluster: executor | worker | map-output | exit | throw | long SECONDS", run);
+    faults,
+    "break the cluster: executor | worker | map-output | exit | throw | long SECONDS [FILE]", run);
 
 }  // namespace

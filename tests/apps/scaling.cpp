@@ -6,8 +6,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,7 +16,8 @@
 #include <thread>
 
 #include "core/api/tinderbox.hpp"
-#include "core/status/listener_bus.hpp"
+#include "tests/apps/executor_process.hpp"
+#include "tests/apps/watched.hpp"
 
 namespace {
 
@@ -28,13 +30,15 @@ using core::ListenerEvent;
 void require(bool ok, const std::string& what) {
   if (!ok) fail(what);
 }
+void require_value(int64_t got, int64_t wanted, const std::string& what) {
+  require(got == wanted,
+          what + ": " + std::to_string(got) + " instead of " + std::to_string(wanted));
+}
 void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 /// Which executors are there, and why the others went.
-class Executors : public core::Listener {
+class Executors : public Watched {
  public:
-  /// Sees each event, on the listener's thread.
-  std::function<void(const ListenerEvent&)> watch;
   void on_events(std::span<const ListenerEvent> events) override {
     std::lock_guard lock(mutex_);
     for (const ListenerEvent& e : events) {
@@ -45,8 +49,10 @@ class Executors : public core::Listener {
       }
       if (auto* task = std::get_if<core::TaskEnded>(&e))
         failed_ += task->reason.kind != TaskEndKind::Success;
+      if (auto* task = std::get_if<core::TaskStarted>(&e)) started_.push_back(task->task);
+      jobs_ended_ += std::holds_alternative<core::JobEnded>(e);
       most_ = std::max(most_, here_.size());
-      if (watch) watch(e);
+      show(e);
     }
     changed_.notify_all();
   }
@@ -64,6 +70,21 @@ class Executors : public core::Listener {
             "executor " + executor + " is still there");
     return gone_[id];
   }
+  /// Waits until an executor is gone, and says why.
+  std::string first_reason() {
+    std::unique_lock lock(mutex_);
+    require(changed_.wait_for(lock, std::chrono::seconds(40), [&] { return !gone_.empty(); }),
+            "all executors are still there");
+    return gone_.begin()->second;
+  }
+  /// All task attempts so far: waits until `jobs` are over, or for the first attempt.
+  std::vector<core::TaskInfo> started(size_t jobs) {
+    std::unique_lock lock(mutex_);
+    require(changed_.wait_for(lock, std::chrono::seconds(40),
+                              [&] { return jobs_ended_ >= jobs && !started_.empty(); }),
+            std::to_string(jobs) + " jobs do not end");
+    return started_;
+  }
   size_t most() {
     std::lock_guard lock(mutex_);
     return most_;
@@ -80,11 +101,11 @@ class Executors : public core::Listener {
   }
 
  private:
-  std::mutex mutex_;
   std::condition_variable changed_;
   std::set<ExecutorId> here_;
   std::map<ExecutorId, std::string> gone_;
-  size_t most_ = 0, failed_ = 0;
+  std::vector<core::TaskInfo> started_;
+  size_t most_ = 0, failed_ = 0, jobs_ended_ = 0;
 };
 
 void work(Context& context, int32_t tasks) {
@@ -114,41 +135,104 @@ void decommissioned_when_idle(Context& context, Executors& executors) {
 }
 
 /// The first executor whose task ends gets `number`; the job must not notice.
-std::string signal_one(Context& context, Executors& executors, int number, int (*pid)(int)) {
+std::string signal_one(Context& context, Executors& executors, int number,
+                       int (*pid)(const std::string&)) {
   std::string victim;
-  executors.watch = [&, number, pid](const ListenerEvent& e) {
+  const auto watching = executors.watch([&, number, pid](const ListenerEvent& e) {
     auto* task = std::get_if<core::TaskEnded>(&e);
     if (!task || !victim.empty()) return;
     victim = task->task.executor.value;
-    kill(pid(std::stoi(victim)), number);
-  };
+    kill(pid(victim), number);
+  });
   work(context, 40);
   require(!victim.empty(), "no task ended");
   return victim;
 }
 
-/// Found by its command line.
 std::string application;
-int pid_of_executor(int id) {
-  const std::string command =
-      "pgrep -f -- '--executor-id " + std::to_string(id) + " .*--app-id " + application + " '";
-  FILE* out = popen(command.c_str(), "r");
-  int pid = 0;
-  // The shell that runs this has the pattern on its own command line: it comes last.
-  if (std::fscanf(out, "%d", &pid) != 1) pid = 0;
-  pclose(out);
-  return pid;
+int executor_process(const std::string& id) { return pid_of_executor(application, id); }
+int worker_process(const std::string& id) { return parent_of(executor_process(id)); }
+
+/// What a decommissioned executor holds outlives it: nothing is computed again.
+void migrate(Context& context, Executors& executors) {
+  executors.wait_for(4);
+  auto computed = context.long_accumulator("computed");
+  auto numbers = context.range(0, 1000, 1, 8)
+                     .map(capture(computed,
+                                  [](const auto& count, int64_t x) {
+                                    count.add(1);
+                                    return x;
+                                  }))
+                     .cache();
+  auto sums = numbers.map([](int64_t x) { return std::pair(x % 10, x); })
+                  .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 4);
+  const std::map<int64_t, int64_t> right = [] {
+    std::map<int64_t, int64_t> sum;
+    for (int64_t x = 0; x < 1000; ++x) sum[x % 10] += x;
+    return sum;
+  }();
+  const auto check = [&] {
+    const auto got = sums.collect();
+    require(std::map<int64_t, int64_t>(got.begin(), got.end()) == right, "wrong sums");
+  };
+  check();
+  require(numbers.count() == 1000, "wrong count");
+  require_value(computed.value(), 1000, "records computed by the first jobs");
+  const std::vector<core::TaskInfo> before = executors.started(2);
+  const std::string victim = before.front().executor.value;  // it ran a map task
+  kill(executor_process(victim), SIGPWR);
+  require(executors.reason(victim) == "Finished decommissioning", executors.reason(victim));
+  check();
+  require(numbers.count() == 1000, "wrong count");
+  const std::vector<core::TaskInfo> after = executors.started(4);
+  require(after.size() - before.size() == 4 + 8, "map tasks ran again");
+  for (const core::TaskInfo& task : after) require(task.stage_attempt == 0, "a stage ran again");
+  require_value(computed.value(), 1000, "records computed");
+  require(executors.failed_tasks() == 0, "tasks failed");
 }
 
-int pid_of_its_worker(int id) {
-  std::ifstream file("/proc/" + std::to_string(pid_of_executor(id)) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  int parent = 0;
-  char state = 0;
-  const char* rest = line.c_str() + line.rfind(')') + 1;
-  if (std::sscanf(rest, " %c %d", &state, &parent) != 2) fail("no worker of executor " + line);
-  return parent;
+/// A task that does not heed its kill takes its executor with it; another one comes. It is
+/// cancelled once it says that it is in its body: one that only waits there heeds a kill.
+void reap(Context& context, Executors& executors) {
+  const std::string here = std::filesystem::temp_directory_path() / ("reap-" + application);
+  std::thread cancels([&] {
+    while (!std::filesystem::exists(here)) pause_ms(10);
+    context.cancel_all_jobs();
+  });
+  bool failed = false;
+  try {
+    context.range(0, 1, 1, 1)
+        .map(capture(here,
+                     [](const std::string& file, int64_t x) {
+                       std::ofstream{file};
+                       return pause_ms(3'600'000), x;
+                     }))
+        .count();
+  } catch (const std::exception&) {
+    failed = true;
+  }
+  cancels.join();
+  std::filesystem::remove(here);
+  require(failed, "a cancelled job succeeded");
+  const std::string victim = executors.started(1).front().executor.value;
+  const std::string reason = executors.reason(victim);
+  require(reason == "Killing executor because killed task 0 could not be stopped within 500 ms.",
+          reason);
+  work(context, 8);
+}
+
+/// One after the other is replaced, and no task notices.
+void roll(Context& context, Executors& executors) {
+  const auto variable = context.range(0, 1, 1, 1).map([](int64_t) {
+    const char* value = std::getenv("ROLLED");
+    return std::string(value ? value : "");
+  });
+  require(variable.first() == "yes", "spark.executorEnv.ROLLED did not reach the executors");
+  work(context, 40);
+  require(executors.first_reason() == "Finished decommissioning", executors.first_reason());
+  executors.wait_for(4);
+  work(context, 8);
+  require(executors.failed_tasks() == 0, "tasks failed");
 }
 
 int run(Context& context, std::span<const std::string> args) {
@@ -160,14 +244,20 @@ int run(Context& context, std::span<const std::string> args) {
     grow_and_shrink(context, *executors);
   } else if (args[0] == "idle") {
     decommissioned_when_idle(context, *executors);
+  } else if (args[0] == "migrate") {
+    migrate(context, *executors);
+  } else if (args[0] == "reap") {
+    reap(context, *executors);
+  } else if (args[0] == "roll") {
+    roll(context, *executors);
   } else if (args[0] == "decommission" || args[0] == "worker") {
-    const std::string victim = signal_one(
-        context, *executors, SIGPWR, args[0] == "worker" ? pid_of_its_worker : pid_of_executor);
+    const std::string victim = signal_one(context, *executors, SIGPWR,
+                                          args[0] == "worker" ? worker_process : executor_process);
     require(executors->reason(victim) == "Finished decommissioning", executors->reason(victim));
     require(executors->failed_tasks() == 0, "tasks failed");
   } else if (args[0] == "signal") {
     const std::string reason =
-        executors->reason(signal_one(context, *executors, SIGKILL, pid_of_executor));
+        executors->reason(signal_one(context, *executors, SIGKILL, executor_process));
     require(reason.find("died from signal 9, SIGKILL") != std::string::npos, reason);
   } else {
     fail("unknown case " + args[0]);
@@ -177,6 +267,8 @@ int run(Context& context, std::span<const std::string> args) {
 }
 
 TINDERBOX_APPLICATION(scaling,
-                      "executors come and go: grow | idle | decommission | worker | signal", run);
+                      "executors come and go: grow | idle | decommission | worker | signal | "
+                      "migrate | reap | roll",
+                      run);
 
 }  // namespace

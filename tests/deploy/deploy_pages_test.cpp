@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "core/deploy/pages.hpp"
-#include "tests/deploy/master_fixture.hpp"
+#include "tests/deploy/master/master_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
 using namespace tinderbox::core::test;
+using namespace tinderbox::core::test::of_master;
 using namespace std::chrono_literals;
 
 namespace {

@@ -113,13 +113,50 @@ struct Quiet {
   ~Quiet() { [[maybe_unused]] auto set = net::set_log_level("INFO"); }
 };
 
-/// Ends the loop as a failure when nothing happens for so long that something must be wrong.
-void guard(net::PollLoop& loop, bool& late) {
-  loop.after(60s, [&loop, &late] {
-    late = true;
-    loop.stop();
-  });
-}
+/// A master, a worker and an application on one loop, their files in one folder.
+struct Site {
+  Folder folder;
+  conf::Conf conf;
+  std::unique_ptr<net::PollLoop> loop = net::make_poll_loop();
+  std::unique_ptr<MasterService> master;
+  std::unique_ptr<WorkerService> worker;
+  std::unique_ptr<App> app;
+  bool late = false;
+
+  explicit Site(const std::string& recovery = "NONE")
+      : conf(conf::Conf()
+                 .with(conf::kLocalDir, folder.path + "/local")
+                 .with(conf::kDeployRecoveryMode, recovery)
+                 .with(conf::kDeployRecoveryDirectory, folder.path + "/recovery")) {
+    new_master(0);
+  }
+  void new_master(int port) {
+    master = std::make_unique<MasterService>(*loop, master_on(conf, port),
+                                             [](int, const std::string&) {});
+  }
+  /// All of them start; `ended` hears of the worker's end, `changed` of what the application
+  /// learns.
+  void start(
+      ApplicationDescription d, std::function<void()> changed,
+      WorkerService::OnExit ended = [](int, const std::string&) {}) {
+    worker = std::make_unique<WorkerService>(
+        *loop, worker_on(conf, master->url(), folder.path + "/work"), std::move(ended));
+    app = std::make_unique<App>(*loop, master->url(), std::move(d));
+    app->changed = std::move(changed);
+    master->start();
+    worker->start();
+    app->shell.feed(StartApp{});
+  }
+  /// Fails when nothing happens for so long that something must be wrong.
+  void run() {
+    loop->after(60s, [this] {
+      late = true;
+      loop->stop();
+    });
+    loop->run();
+    REQUIRE_FALSE(late);
+  }
+};
 
 std::string text_of(const std::string& path) {
   auto files = net::make_real_files();
@@ -134,25 +171,14 @@ std::string text_of(const std::string& path) {
 TEST_CASE_METHOD(
     Quiet, "M19 over real sockets and processes: ten failures, then the application is removed",
     "[deploy_service]") {
-  Folder folder;
-  conf::Conf conf = conf::Conf().with(conf::kLocalDir, folder.path + "/local");
-  auto loop = net::make_poll_loop();
-  bool late = false;
-  guard(*loop, late);
-  MasterService master(*loop, master_on(conf), [](int, const std::string&) {});
-  WorkerService worker(*loop, worker_on(conf, master.url(), folder.path + "/work"),
-                       [](int, const std::string&) {});
+  Site site;
   ApplicationDescription d = self_as_executor({"executor"});
   d.command.build_id = std::string(40, '0');
-  App app(*loop, master.url(), d);
-  app.changed = [&] {
-    if (!app.dead.empty()) loop->stop();
-  };
-  master.start();
-  worker.start();
-  app.shell.feed(StartApp{});
-  loop->run();
-  REQUIRE_FALSE(late);
+  site.start(d, [&] {
+    if (!site.app->dead.empty()) site.loop->stop();
+  });
+  site.run();
+  const App& app = *site.app;
   CHECK(app.dead.starts_with("Master removed our application: FAILED: the last executor said: "));
   REQUIRE(app.gone.size() == 10);
   CHECK(app.granted.size() == 10);
@@ -160,36 +186,28 @@ TEST_CASE_METHOD(
   CHECK(app.gone[9].executor.value == "9");
   CHECK_FALSE(app.gone[0].exit_code);
   CHECK(app.gone[0].message.find(std::string(40, '0')) != std::string::npos);
-  CHECK(master.status().completed_apps.at(0).state == AppState::Failed);
+  CHECK(site.master->status().completed_apps.at(0).state == AppState::Failed);
 }
 
 TEST_CASE_METHOD(Quiet, "M28 over real processes: executors that end with 0 are replaced",
                  "[deploy_service]") {
-  Folder folder;
-  conf::Conf conf = conf::Conf().with(conf::kLocalDir, folder.path + "/local");
-  auto loop = net::make_poll_loop();
-  bool late = false;
-  guard(*loop, late);
-  MasterService master(*loop, master_on(conf), [](int, const std::string&) {});
+  Site site;
   std::string ended;
-  WorkerService worker(*loop, worker_on(conf, master.url(), folder.path + "/work"),
-                       [&](int code, const std::string& why) {
-                         ended = std::to_string(code) + " " + why;
-                         loop->stop();
-                       });
-  App app(*loop, master.url(), self_as_executor({"--help"}));
-  app.changed = [&] {
-    if (app.gone.size() == 3) worker.stop();
-  };
-  master.start();
-  worker.start();
-  app.shell.feed(StartApp{});
-  loop->run();
-  REQUIRE_FALSE(late);
+  site.start(
+      self_as_executor({"--help"}),
+      [&] {
+        if (site.app->gone.size() == 3) site.worker->stop();
+      },
+      [&](int code, const std::string& why) {
+        ended = std::to_string(code) + " " + why;
+        site.loop->stop();
+      });
+  site.run();
+  const App& app = *site.app;
   CHECK(ended == "0 stopped");
   REQUIRE(app.gone.size() >= 3);
   for (size_t i = 0; i < 3; ++i) CHECK(app.gone[i].exit_code == 0);
-  std::string directory = folder.path + "/work/" + app.id.value + "/0";
+  std::string directory = site.folder.path + "/work/" + app.id.value + "/0";
   CHECK(text_of(directory + "/stderr").starts_with("Spark Executor Command: "));
   CHECK(text_of(directory + "/stdout").find("usage") != std::string::npos);
   CHECK(app.dead.empty());
@@ -198,54 +216,36 @@ TEST_CASE_METHOD(Quiet, "M28 over real processes: executors that end with 0 are 
 TEST_CASE_METHOD(Quiet,
                  "M14 over real sockets: a master with FILESYSTEM recovery takes its cluster back",
                  "[deploy_service]") {
-  Folder folder;
-  conf::Conf conf = conf::Conf()
-                        .with(conf::kLocalDir, folder.path + "/local")
-                        .with(conf::kDeployRecoveryMode, "FILESYSTEM")
-                        .with(conf::kDeployRecoveryDirectory, folder.path + "/recovery");
-  auto loop = net::make_poll_loop();
-  bool late = false;
-  guard(*loop, late);
-  auto master =
-      std::make_unique<MasterService>(*loop, master_on(conf), [](int, const std::string&) {});
-  int port = std::stoi(master->url().substr(master->url().rfind(':') + 1));
-  WorkerService worker(*loop, worker_on(conf, master->url(), folder.path + "/work"),
-                       [](int, const std::string&) {});
+  Site site("FILESYSTEM");
+  const int port = std::stoi(site.master->url().substr(site.master->url().rfind(':') + 1));
   // It wants none: an executor of its own would end and be replaced meanwhile.
   ApplicationDescription d = self_as_executor({"--help"});
   d.initial_executor_limit = 0;
-  App app(*loop, master->url(), d);
   std::function<void()> poll = [&] {
-    ClusterStatus s = master->status();
+    ClusterStatus s = site.master->status();
     bool whole = s.state == RecoveryState::Alive && s.workers.size() == 1 &&
                  s.workers[0].state == WorkerState::Alive && s.active_apps.size() == 1 &&
-                 !app.id.value.empty();
-    if (whole) return loop->stop();
-    loop->after(5ms, poll);
+                 !site.app->id.value.empty();
+    if (whole) return site.loop->stop();
+    site.loop->after(5ms, poll);
   };
-  app.changed = [] {};
-  master->start();
-  worker.start();
-  app.shell.feed(StartApp{});
-  loop->post(poll);
-  loop->run();
-  REQUIRE_FALSE(late);
-  AppId before = app.id;
-  WorkerId worker_before = master->status().workers[0].id;
+  site.start(d, [] {});
+  site.loop->post(poll);
+  site.run();
+  AppId before = site.app->id;
+  WorkerId worker_before = site.master->status().workers[0].id;
 
-  master.reset();
-  master =
-      std::make_unique<MasterService>(*loop, master_on(conf, port), [](int, const std::string&) {});
-  master->start();
-  CHECK(master->status().state == RecoveryState::Recovering);
-  loop->post(poll);
-  loop->run();
-  REQUIRE_FALSE(late);
-  ClusterStatus s = master->status();
+  site.master.reset();
+  site.new_master(port);
+  site.master->start();
+  CHECK(site.master->status().state == RecoveryState::Recovering);
+  site.loop->post(poll);
+  site.run();
+  ClusterStatus s = site.master->status();
   CHECK(s.active_apps[0].id == before);
   CHECK(s.workers[0].id == worker_before);
-  CHECK(app.id == before);
-  CHECK(app.dead.empty());
+  CHECK(site.app->id == before);
+  CHECK(site.app->dead.empty());
 }
 
 TEST_CASE_METHOD(Quiet, "M32 pages over HTTP", "[deploy_service]") {

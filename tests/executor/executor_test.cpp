@@ -17,6 +17,7 @@ struct Fixture {
     o.id = {"3"};
     o.build_id = "b";
     o.code_hash = "c";
+    o.profile = 2;
     return o;
   }()};
   ExecutorMachine::Effects out;
@@ -38,7 +39,7 @@ struct Fixture {
     return send && send->to == 7 ? std::get_if<M>(&send->message) : nullptr;
   }
   void receive(ToExecutor m) { on(Received<ToExecutor>{7, std::move(m)}); }
-  ServicesBuilt built() const { return {true, 0, "", "h:2", {"/d"}, 10s, 3}; }
+  ServicesBuilt built() const { return {true, 0, "", "h:2", {"/d"}, 10s, 3, {{"gpu", {"1"}}}}; }
   void run() {
     on(StartExecutor{});
     on(Connected{0, 7});
@@ -59,12 +60,15 @@ TEST_CASE("an executor says hello, builds itself from the driver's settings, reg
   REQUIRE(f.sent<ExecutorHello>());
   CHECK(f.sent<ExecutorHello>()->build_id == "b");
   CHECK(f.sent<ExecutorHello>()->code_hash == "c");
+  CHECK(f.sent<ExecutorHello>()->profile == 2);
   f.receive(ApplicationConfig{{{"spark.x", "y"}}, "d:2"});
   REQUIRE(f.find<BuildServices>());
-  CHECK(f.find<BuildServices>()->properties.at("spark.x") == "y");
+  CHECK(f.find<BuildServices>()->config.properties.at("spark.x") == "y");
   f.on(f.built());
   REQUIRE(f.sent<RegisterExecutor>());
   CHECK(f.sent<RegisterExecutor>()->block_address == "h:2");
+  CHECK(f.sent<RegisterExecutor>()->profile == 2);
+  CHECK(f.sent<RegisterExecutor>()->resources == ResourceAddresses{{"gpu", {"1"}}});
   f.receive(ExecutorRegistered{});
   CHECK(f.sent<ExecutorReady>());
 }

@@ -1,143 +1,19 @@
 // Task threads, with programs that the test plays.
 #include "core/executor/task_runner.hpp"
 
-#include <condition_variable>
-#include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
+#include "tests/executor/running_fixture.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
+using namespace tinderbox::core::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Body = std::function<TaskOutput(int32_t partition, std::string_view inputs, TaskContext&)>;
-
-struct FakeProgram : Program {
-  explicit FakeProgram(Body b) : body(std::move(b)) {}
-  TaskOutput run(int32_t partition, std::string_view inputs, TaskContext& context) const override {
-    return body(partition, inputs, context);
-  }
-  Body body;
-};
-
-/// A door that threads of a test wait at.
-class Gate {
- public:
-  void open() {
-    std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-};
-
-/// Keeps what a task puts; everything else is out of reach.
-struct FakeServices : TaskServices {
-  std::map<std::string, std::string> blocks;
-  bool full = false;
-  Result<MapOutputsPtr> map_outputs(ShuffleId, int64_t) override { return Error{"none"}; }
-  std::unique_ptr<BlockStream> fetch(std::vector<BlockWant>, const std::atomic<bool>&) override {
-    return nullptr;
-  }
-  std::unique_ptr<MapOutputWriter> map_output(ShuffleId, int64_t, int32_t, int32_t) override {
-    return nullptr;
-  }
-  std::optional<Payload> get_block(const std::string&) override { return std::nullopt; }
-  bool put_block(const std::string& block, const StorageLevel&, Payload bytes) override {
-    if (!full) blocks[block] = bytes.view();
-    return !full;
-  }
-  Result<Payload> broadcast(BroadcastId) override { return Error{"none"}; }
-  bool may_commit(StageId, int32_t, int32_t, int32_t) override { return false; }
-  Result<std::string> temp_directory() override { return Error{"none"}; }
-  std::optional<std::string> property(const std::string&) const override { return std::nullopt; }
-};
-
-/// A runner over a table of bodies; a program's code is its name in the table.
-struct Running {
-  std::map<std::string, Body> bodies;
-  FakeServices services;
-  std::atomic<int> decoded{0};
-  std::atomic<int> rings{0};
-  std::atomic<int64_t> clock{0};
-  std::mutex mutex;
-  std::condition_variable rung;
-  std::vector<TaskUpdate> moved;
-  std::unique_ptr<TaskRunner> runner;
-
-  explicit Running(int threads = 1, int64_t max_result = 100) {
-    TaskRunnerOptions options;
-    options.threads = threads;
-    options.max_result_size = max_result;
-    options.max_direct_result_size = 10;
-    options.decode = [this](std::string_view name) -> Result<std::unique_ptr<Program>> {
-      ++decoded;
-      const auto it = bodies.find(std::string(name));
-      if (it == bodies.end()) return Error{"no such code"};
-      return std::unique_ptr<Program>(std::make_unique<FakeProgram>(it->second));
-    };
-    options.now = [this] { return Time(Duration(clock += 5)); };
-    options.on_updates = [this] {
-      ++rings;
-      std::lock_guard lock(mutex);
-      rung.notify_all();
-    };
-    runner = std::make_unique<TaskRunner>(std::move(options), services);
-  }
-  void keep(int64_t program, const std::string& name) {
-    runner->keep_program({program, Payload(Bytes(name)), {{"spark.job.description", "test"}}});
-  }
-  static LaunchTasks launch(int64_t program, std::vector<int64_t> ids) {
-    LaunchTasks m;
-    m.program = program;
-    m.stage = StageId{3};
-    m.num_partitions = 40;
-    m.epoch = 9;
-    for (const int64_t id : ids) {
-      TaskLaunch task;
-      task.id = TaskId{id};
-      task.partition = static_cast<int32_t>(id) % 40;
-      task.inputs = Payload(Bytes("in" + std::to_string(id)));
-      m.tasks.push_back(task);
-    }
-    return m;
-  }
-  /// Waits until `count` attempts ended; returns their updates by task.
-  std::map<int64_t, TaskUpdate> ended(size_t count) {
-    std::map<int64_t, TaskUpdate> ends;
-    std::unique_lock lock(mutex);
-    while (true) {
-      for (TaskUpdate& update : runner->take_updates()) {
-        if (update.state == TaskState::Running) continue;
-        CHECK(ends.emplace(update.id.value, update).second);
-      }
-      if (ends.size() >= count) return ends;
-      rung.wait(lock);
-    }
-  }
-  TaskUpdate run_one(const Body& body) {
-    bodies["one"] = body;
-    keep(1, "one");
-    runner->start(launch(1, {7}));
-    return ended(1).at(7);
-  }
-};
-
-TaskOutput value(std::string bytes) {
-  return {.result = Payload(std::move(bytes)), .map_status = {}};
-}
 
 struct Odd : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -328,17 +204,11 @@ TEST_CASE("a program that is unknown or can't be rebuilt fails its tasks", "[tas
 
 TEST_CASE("a program is rebuilt once, and runs on for tasks that came before it is forgotten",
           "[task_runner]") {
-  Running r(2);
-  Gate gate;
-  r.bodies["p"] = [&](int32_t, std::string_view, TaskContext&) {
-    gate.pass();
-    return value("ok");
-  };
-  r.keep(1, "p");
+  Held r(2);
   r.runner->start(Running::launch(1, {1, 2, 3, 4}));
   r.runner->forget_program(1);
   r.runner->start(Running::launch(1, {5}));
-  gate.open();
+  r.gate.open();
   const auto ends = r.ended(5);
   for (int64_t id = 1; id <= 4; ++id) CHECK(ends.at(id).state == TaskState::Finished);
   CHECK(ends.at(5).state == TaskState::Failed);
@@ -380,45 +250,30 @@ TEST_CASE("a running task sees its mark, whatever it throws then", "[task_runner
 
 TEST_CASE("a kill works for a task that waits, and for one that has not come yet",
           "[task_runner]") {
-  Running r;
-  Gate gate;
-  std::atomic<int> ran{0};
-  r.bodies["p"] = [&](int32_t, std::string_view, TaskContext&) {
-    ++ran;
-    gate.pass();
-    return value("v");
-  };
-  r.keep(1, "p");
+  Held r;
   r.runner->kill({TaskId{3}, false, "early"});
   r.runner->start(Running::launch(1, {1, 2, 3, 4}));
   r.runner->kill({TaskId{2}, false, "waits"});
-  gate.open();
+  r.gate.open();
   const auto ends = r.ended(4);
   CHECK(ends.at(1).state == TaskState::Finished);
   CHECK(ends.at(2).reason->description == "waits");
   CHECK(ends.at(3).state == TaskState::Killed);
   CHECK(ends.at(3).reason->description == "early");
   CHECK(ends.at(4).state == TaskState::Finished);
-  CHECK(ran == 2);
+  CHECK(r.ran == 2);
 }
 
 TEST_CASE("tasks that have not started are revoked, and only those", "[task_runner]") {
-  Running r;
-  Gate gate, started;
-  r.bodies["p"] = [&](int32_t, std::string_view, TaskContext&) {
-    started.open();
-    gate.pass();
-    return value("v");
-  };
-  r.keep(1, "p");
+  Held r;
   r.runner->start(Running::launch(1, {1, 2, 3, 4}));
-  started.pass();
+  r.started.pass();
   CHECK(r.runner->unfinished() == 4);
   CHECK(r.runner->revoke({TaskId{4}, TaskId{1}, TaskId{2}, TaskId{99}}) ==
         std::vector{TaskId{2}, TaskId{4}});
   CHECK(r.runner->unfinished() == 2);
   CHECK(r.runner->revoke({TaskId{2}}).empty());
-  gate.open();
+  r.gate.open();
   const auto ends = r.ended(2);
   CHECK(ends.count(1) + ends.count(3) == 2);
 }
@@ -426,22 +281,15 @@ TEST_CASE("tasks that have not started are revoked, and only those", "[task_runn
 // ---- updates --------------------------------------------------------------------------
 
 TEST_CASE("a task is reported as running once, before its end", "[task_runner]") {
-  Running r;
-  Gate gate, started;
-  r.bodies["p"] = [&](int32_t, std::string_view, TaskContext&) {
-    started.open();
-    gate.pass();
-    return value("v");
-  };
-  r.keep(1, "p");
+  Held r;
   r.runner->start(Running::launch(1, {1}));
-  started.pass();
+  r.started.pass();
   const auto first = r.runner->take_updates();
   REQUIRE(first.size() == 1);
   CHECK(first[0].id == TaskId{1});
   CHECK(first[0].state == TaskState::Running);
   CHECK(r.runner->take_updates().empty());
-  gate.open();
+  r.gate.open();
   CHECK(r.ended(1).at(1).state == TaskState::Finished);
 }
 
@@ -462,6 +310,73 @@ TEST_CASE("the consumer is rung once for everything until it looks", "[task_runn
   CHECK(r.rings == 2);
 }
 
+TEST_CASE(
+    "ends of short tasks are told together, and soon when few are left, another stage comes "
+    "or one failed",
+    "[task_runner]") {
+  struct Case {
+    const char* name;
+    int64_t tasks, others;  // of another stage, behind them
+    int64_t micros;         // of each
+    bool fails;
+    int64_t told;  // how many had ended when the consumer was rung first
+  };
+  const Case cases[] = {
+      {"half of them are left", 20, 0, 1, false, 10},
+      {"one", 1, 0, 1, false, 1},
+      {"they took long enough together", 100, 0, 100, false, 5},
+      {"a long one", 100, 0, 1000, false, 1},
+      {"another stage comes next", 3, 40, 1, false, 3},
+      {"a failure", 100, 0, 1, true, 1},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    Running r;
+    Gate gate;
+    r.bodies["other"] = r.bodies["p"] = [&](int32_t, std::string_view, TaskContext&) {
+      gate.pass();
+      ++r.ran;
+      r.clock += c.micros;
+      if (c.fails) throw std::runtime_error("no");
+      return value("v");
+    };
+    r.keep(1, "p");
+    r.keep(2, "other");
+    std::vector<int64_t> ids(static_cast<size_t>(c.tasks)), others(static_cast<size_t>(c.others));
+    std::iota(ids.begin(), ids.end(), 0);
+    std::iota(others.begin(), others.end(), 200);
+    r.runner->start(Running::launch(1, ids));
+    r.runner->start(Running::launch(2, others));
+    gate.open();
+    const size_t all = ids.size() + others.size();
+    CHECK(r.ended(all).size() == all);
+    CHECK(r.ran_at_ring == c.told);
+  }
+}
+
+TEST_CASE("what tasks behind a running one will read is told once, many at a time",
+          "[task_runner]") {
+  Running r;
+  Gate gate;
+  const auto body = [&](int32_t, std::string_view, TaskContext&) {
+    gate.pass();
+    return value("v");
+  };
+  r.bodies["first"] = r.bodies["reads"] = body;
+  r.keep(1, "first");
+  r.keep(2, "reads");
+  r.runner->start(Running::launch(1, {1000, 1001}));
+  std::vector<int64_t> ids(300);
+  std::iota(ids.begin(), ids.end(), 0);
+  r.runner->start(Running::launch(2, ids));
+  gate.open();
+  CHECK(r.ended(302).size() == 302);
+  r.runner->stop();
+  // 299 behind the first; again each time that the one 64 behind was not told yet.
+  using Told = std::vector<std::pair<int64_t, size_t>>;
+  CHECK(r.services.expected == Told{{2, 128}, {2, 64}, {2, 64}, {2, 43}});
+}
+
 TEST_CASE("stopping ends what runs, drops what waits, joins", "[task_runner]") {
   Running r(2);
   Gate started;
@@ -480,4 +395,40 @@ TEST_CASE("stopping ends what runs, drops what waits, joins", "[task_runner]") {
   r.runner->start(Running::launch(1, {5}));
   r.runner->stop();
   CHECK(ran == 2);
+}
+
+TEST_CASE("a task sees its cpus and the addresses that are its own", "[task_runner]") {
+  Running r;
+  std::map<int32_t, ResourceAddresses> seen;
+  std::map<int32_t, int32_t> cpus;
+  r.bodies["look"] = [&](int32_t p, std::string_view, TaskContext& context) {
+    seen[p] = context.resources();
+    cpus[p] = context.cpus;
+    return TaskOutput{};
+  };
+  r.keep(1, "look");
+  LaunchTasks m = Running::launch(1, {4, 5, 6});
+  m.cpus = 2;
+  m.resources = {{{"gpu", {"0"}}}, {{"gpu", {"1", "3"}}}};  // the third has none
+  r.runner->start(m);
+  r.ended(3);
+  CHECK(seen == std::map<int32_t, ResourceAddresses>{
+                    {4, {{"gpu", {"0"}}}}, {5, {{"gpu", {"1", "3"}}}}, {6, {}}});
+  CHECK(cpus == std::map<int32_t, int32_t>{{4, 2}, {5, 2}, {6, 2}});
+}
+
+TEST_CASE("a runner that grew runs more tasks at once", "[task_runner]") {
+  Running r(1);
+  std::atomic<int> there{0};
+  Gate all;
+  r.bodies["meet"] = [&](int32_t, std::string_view, TaskContext&) {
+    if (++there == 3) all.open();
+    all.pass();  // only three that run at the same time get by
+    return TaskOutput{};
+  };
+  r.keep(1, "meet");
+  r.runner->grow(3);
+  r.runner->grow(2);
+  r.runner->start(Running::launch(1, {1, 2, 3}));
+  CHECK(r.ended(3).size() == 3);
 }

@@ -183,6 +183,45 @@ TEST_CASE("permission to commit is the driver's", "[task_services]") {
   }
 }
 
+TEST_CASE("a barrier is waited for longer than any other answer", "[task_services]") {
+  test::FakeFiles files;
+  Process p(files, "1", nullptr, 1ms);
+  std::thread driver([&] {
+    const auto ask = std::get<BarrierSync>(p.driver.asked(0));
+    CHECK(ask.message == "hello");
+    // Its own time limit passes meanwhile.
+    CHECK(!p.services->may_commit(StageId{1}, 0, 2, 3));
+    p.services->on_driver_message(BarrierReached{ask.request, "", {"hello", "world"}});
+    const auto again = std::get<BarrierSync>(p.driver.asked(2));
+    p.services->on_driver_message(BarrierReached{again.request, "too late", {}});
+  });
+  BarrierSync sync;
+  sync.message = "hello";
+  const auto met = p.services->barrier_sync(sync);
+  REQUIRE(met);
+  CHECK(*met == std::vector<std::string>{"hello", "world"});
+  const auto failed = p.services->barrier_sync(sync);
+  REQUIRE(!failed);
+  CHECK(failed.error().message == "too late");
+  driver.join();
+}
+
+TEST_CASE("a killed task waits at no barrier", "[task_services]") {
+  test::FakeFiles files;
+  Process p(files, "1", nullptr);
+  TaskContext context;
+  std::thread task([&] {
+    TaskContext::set_current(&context);
+    const auto met = p.services->barrier_sync({});
+    CHECK((!met && met.error().message == "the task was killed"));
+    TaskContext::set_current(nullptr);
+  });
+  p.driver.asked(0);
+  context.killed = true;
+  p.services->interrupt();
+  task.join();
+}
+
 TEST_CASE("a map output is written, its sizes are told, and it is fetched again",
           "[task_services]") {
   test::FakeFiles files;

@@ -1,12 +1,9 @@
-// net/process, net/launch and net/signals with real children: this test program itself, told by a
-// variable of its environment to be one.
+// Processes with real children: this test program itself, told by a variable of its environment to
+// be one.
 #include "net/process/process.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,10 +17,10 @@
 #include <thread>
 
 #include "net/process/elf.hpp"
-#include "net/process/memory_events.hpp"
-#include "net/process/signals.hpp"
+#include "tests/net/forked.hpp"
 
 using namespace tinderbox;
+using test::wait_readable;
 namespace fs = std::filesystem;
 
 namespace {
@@ -145,24 +142,6 @@ bool run_as_child() {
   _exit(m.starts_with("exit") ? std::atoi(m.c_str() + 4) : 0);
 }
 const bool kChild = run_as_child();
-
-bool wait_readable(int fd, int ms) {
-  pollfd p{fd, POLLIN, 0};
-  return poll(&p, 1, ms) == 1;
-}
-
-/// Runs `body` in a forked process and returns its status.
-pid_t forked(const std::function<int()>& body) {
-  pid_t pid = fork();
-  if (pid == 0) _exit(body());
-  return pid;
-}
-int status_of(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 }  // namespace
 
@@ -370,139 +349,4 @@ TEST_CASE("many threads that allocate and spawn don't harm each other") {
   over = true;
   for (auto& t : noise) t.join();
   CHECK(good == 90);
-}
-
-TEST_CASE("the first SIGTERM asks the loop, the second ends the process at once") {
-  int ready[2];
-  REQUIRE(pipe(ready) == 0);
-  auto body = [&](bool stuck) {
-    return forked([&, stuck] {
-      net::configure_signals();
-      auto loop = net::make_poll_loop();
-      net::StopSignals signals(*loop, [&](int n) {
-        if (write(ready[1], "s", 1) != 1) _exit(1);
-        while (stuck) pause();
-        loop->after(Duration(0), [&] { loop->stop(); });
-        if (n != SIGTERM) _exit(2);
-      });
-      if (write(ready[1], "r", 1) != 1) _exit(1);
-      loop->run();
-      return 11;
-    });
-  };
-  char c;
-  pid_t drains = body(false);
-  REQUIRE(read(ready[0], &c, 1) == 1);
-  kill(drains, SIGTERM);
-  CHECK(status_of(drains) == 11);
-  REQUIRE(read(ready[0], &c, 1) == 1);
-  CHECK(c == 's');
-
-  pid_t hangs = body(true);
-  REQUIRE(read(ready[0], &c, 1) == 1);
-  kill(hangs, SIGTERM);
-  REQUIRE(read(ready[0], &c, 1) == 1);
-  kill(hangs, SIGINT);
-  CHECK(status_of(hangs) == 128 + SIGINT);
-  close(ready[0]);
-  close(ready[1]);
-}
-
-TEST_CASE("without a role that drains, a signal ends the process at once; a broken pipe does not") {
-  int ready[2];
-  REQUIRE(pipe(ready) == 0);
-  pid_t pid = forked([&] {
-    net::configure_signals();
-    int broken[2];
-    if (pipe(broken) != 0) return 1;
-    close(broken[0]);
-    if (write(broken[1], "x", 1) != -1) return 2;
-    if (write(ready[1], "r", 1) != 1) return 3;
-    for (;;) pause();
-  });
-  char c;
-  REQUIRE(read(ready[0], &c, 1) == 1);
-  kill(pid, SIGTERM);
-  CHECK(status_of(pid) == 143);
-  close(ready[0]);
-  close(ready[1]);
-}
-
-TEST_CASE("an init forwards signals, reaps orphans and ends as its program does") {
-  int out[2];
-  REQUIRE(pipe(out) == 0);
-  pid_t init = forked([&] {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);  // as PID 1 is
-    net::run_under_init();
-    // From here on: the program. An orphan reports its new parent and ends.
-    static volatile sig_atomic_t terminated = 0;
-    signal(SIGTERM, [](int) { terminated = 1; });
-    sigset_t block, before;
-    sigemptyset(&block);
-    sigaddset(&block, SIGTERM);
-    sigprocmask(SIG_BLOCK, &block, &before);
-    pid_t middle = fork();
-    if (middle == 0) {
-      pid_t parent = getpid();
-      if (fork() == 0) {
-        while (getppid() == parent) sched_yield();
-        std::string line = std::to_string(getpid()) + " " + std::to_string(getppid()) + "\n";
-        _exit(write(out[1], line.data(), line.size()) > 0 ? 0 : 1);
-      }
-      _exit(0);
-    }
-    waitpid(middle, nullptr, 0);
-    while (!terminated) sigsuspend(&before);
-    return 42;
-  });
-  close(out[1]);
-  FILE* lines = fdopen(out[0], "r");
-  int orphan = 0, parent = 0;
-  REQUIRE(fscanf(lines, "%d %d", &orphan, &parent) == 2);
-  CHECK(parent == init);
-  int fd = int(syscall(SYS_pidfd_open, orphan, 0));
-  // Reaped: its number is free again. A zombie would still answer kill(0).
-  if (fd >= 0) {
-    CHECK(wait_readable(fd, 20000));
-    close(fd);
-  }
-  bool gone = false;
-  for (int i = 0; i < 1000000 && !gone; ++i) gone = kill(orphan, 0) != 0 || (sched_yield(), false);
-  CHECK(gone);
-  kill(init, SIGTERM);
-  CHECK(status_of(init) == 42);
-  fclose(lines);
-}
-
-TEST_CASE("a watched signal reaches the loop each time, and nothing once nobody watches") {
-  auto loop = net::make_poll_loop();
-  int seen = 0;
-  {
-    auto watch = net::SignalWatch::make(*loop, "USR2", [&] {
-      if (++seen == 2) return loop->stop();
-      raise(SIGUSR2);
-    });
-    REQUIRE(watch);
-    loop->after(std::chrono::seconds(60), [&] { loop->stop(); });
-    raise(SIGUSR2);
-    loop->run();
-  }
-  raise(SIGUSR2);
-  CHECK(seen == 2);
-  auto refused = net::SignalWatch::make(*loop, "KILL", [] {});
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().message.find("'KILL'") != std::string::npos);
-}
-
-TEST_CASE("kills for memory are counted as the control group says") {
-  struct Case {
-    const char* text;
-    std::optional<int64_t> want;
-  };
-  for (const Case& c : {Case{"low 0\nhigh 1\nmax 7\noom 3\noom_kill 2\noom_group_kill 9\n", 2},
-                        {"oom_kill_disable 0\nunder_oom 0\noom_kill 4", 4},
-                        {"oom_kill 0\n", 0},
-                        {"oom_kill x\n", {}},
-                        {"", {}}})
-    CHECK(net::oom_kills_in(c.text) == c.want);
 }

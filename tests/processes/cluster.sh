@@ -3,6 +3,7 @@
 TINDERBOX=${TINDERBOX:-build/tinderbox}
 TINDERBOX=$(realpath "$TINDERBOX")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tinderbox-cluster-XXXXXX")
+export CLUSTER_DIR=$dir
 pids=() enter=()
 
 # wait_line FILE PATTERN [SECONDS]: waits until a line of FILE matches, prints it.

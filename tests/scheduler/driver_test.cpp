@@ -53,6 +53,7 @@ TEST_CASE("only executors of the same build and application are let in", "[drive
       {"", "b1", "c1", {"application ''", "'app-1'"}},
   };
   for (const Case& k : cases) {
+    CAPTURE(k.app, k.build, k.hash);
     Cluster c(test_options());
     c.peers["A"] = 7;
     c.from("A", ExecutorHello{Identity{"", AppId{k.app}, 0, ""}, ExecutorId{"A"}, k.build, k.hash});
@@ -91,6 +92,21 @@ TEST_CASE("an id registers once, and only after its own hello", "[driver]") {
   c.from("rude", m);
   CHECK(refusal(c).find("without a matching hello") != std::string::npos);
   CHECK(c.driver.executors().active().size() == 1);
+}
+
+TEST_CASE("free slots are offered again every spark.scheduler.revive.interval", "[driver]") {
+  DriverOptions o = test_options(0);
+  o.revive_interval = GENERATE(1s, 2s);
+  Cluster c(o);
+  c.executor("A", 1);
+  c.executor("B", 1);
+  c.job(rdd(2, {}, {{"hB"}, {"hB"}}));  // the second waits 3 s for its host
+  Duration waited{0};
+  while (c.live().size() < 2 && waited < 10s) {
+    c.advance(100ms);
+    waited += 100ms;
+  }
+  CHECK(waited == (o.revive_interval == 1s ? 3s : 4s));
 }
 
 TEST_CASE("an executor gets tasks only when it is ready", "[driver]") {
@@ -204,6 +220,21 @@ TEST_CASE("B3 B4 heartbeats are answered, by block table", "[driver]") {
   c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
   CHECK(c.messages<HeartbeatAnswer>("A").at(0).reregister == false);
   c.on(CancelJob{t, ""});
+}
+
+TEST_CASE("B7 time in which the driver itself was stopped is nobody's silence", "[driver]") {
+  Cluster c(standalone());
+  c.executor("1");
+  c.executor("2");
+  c.advance(50s);
+  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, {}, 0});
+  c.now += 600s;
+  c.advance(0s);  // the check that was due at 60 s, before what was sent meanwhile is read
+  CHECK(c.seen<ExecutorRemoved>().empty());
+  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, {}, 0});
+  c.advance(60s);  // who is still silent is lost
+  REQUIRE(c.seen<ExecutorRemoved>().size() == 1);
+  CHECK(c.seen<ExecutorRemoved>()[0].executor.value == "2");
 }
 
 TEST_CASE("B6 B7 silence of more than the timeout ends an executor, found at the next check",

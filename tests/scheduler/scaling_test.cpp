@@ -57,7 +57,12 @@ std::string reason_of_removal(const Cluster& c) {
 TEST_CASE("without dynamic allocation nothing is asked and no timer runs", "[scaling]") {
   Cluster c(test_options());
   c.on(StartDriver{});
-  CHECK(c.last.empty());
+  // Listeners are told of the default resource profile, and that is all.
+  REQUIRE(c.last.size() == 1);
+  const std::vector<Publish> told = c.effects<Publish>();
+  REQUIRE(told.size() == 1);
+  REQUIRE(told[0].events.size() == 1);
+  CHECK(std::holds_alternative<ResourceProfileAdded>(told[0].events[0]));
   CHECK(c.timers.empty());
   CHECK(c.driver.allocation() == nullptr);
 }
@@ -247,6 +252,29 @@ TEST_CASE("S39 what is remembered of decommissioned executors", "[scaling]") {
     }
     CHECK(known(c, "A") == "none");
     CHECK(known(c, "B") == " 1000");
+  }
+  SECTION("a request that comes before the executor, as many as the setting says") {
+    o.max_retained_unknown_decommissioned = 2;
+    Cluster c(o);
+    for (const char* e : {"A", "B", "C"})
+      c.on(BackendExecutorDecommissioned{ExecutorId{e}, "", "h"});
+    for (const char* e : {"A", "B", "C", "D"}) {
+      c.hello(e);
+      c.registers(e, 1, "h");
+      const bool told = !c.messages<DecommissionExecutor>(e).empty();
+      c.from(e, ExecutorReady{ExecutorId{e}});
+      CHECK(told == (*e == 'B' || *e == 'C'));
+    }
+    CHECK(known(c, "B") == "h 1000");
+    c.job(rdd(2));
+    for (const Sent& s : c.live()) CHECK((s.executor == "A" || s.executor == "D"));
+  }
+  SECTION("none by default") {
+    Cluster c(o);
+    c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "", ""});
+    c.executor("A");
+    CHECK(c.messages<DecommissionExecutor>("A").empty());
+    CHECK(known(c, "A") == "none");
   }
   SECTION("their tasks run again elsewhere") {
     Cluster c(o);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/bytes.hpp"
 #include "core/scheduler/driver.hpp"
 #include "core/shuffle/map_status.hpp"
 
@@ -38,6 +39,9 @@ inline DriverOptions test_options(int32_t launch_ahead = 0) {
   o.executor_check_interval = 60s;
   o.max_result_size = int64_t{1} << 30;
   o.max_message_size = int64_t{128} << 20;
+  o.barrier.sync_timeout = 24h * 365;
+  o.barrier.slots_interval = 15s;
+  o.barrier.slots_max_failures = 40;
   return o;
 }
 
@@ -84,7 +88,21 @@ inline ShufflePtr shuffle(NodePtr parent, int32_t reduces) {
   return std::make_shared<const ShuffleDependency>(std::move(s));
 }
 
+/// A location string: an executor on its host.
+inline std::string at(const std::string& host, const std::string& executor) {
+  return "executor_" + host + "_" + executor;
+}
+
 // ---- the cluster -------------------------------------------------------------------------------
+
+/// Those of one kind among events or effects, in order.
+template <class T, class Variants>
+std::vector<T> of_kind(const Variants& all) {
+  std::vector<T> v;
+  for (const auto& one : all)
+    if (const T* x = std::get_if<T>(&one)) v.push_back(*x);
+  return v;
+}
 
 /// An attempt as the executor got it.
 struct Sent {
@@ -177,6 +195,20 @@ class Cluster {
     for (int32_t p = 0; p < root->num_partitions; ++p) all.push_back(p);
     return job(std::move(root), all);
   }
+  uint64_t map_stage_job(ShufflePtr shuffle) {
+    JobRequest r;
+    r.ticket = ++next_ticket;
+    r.map_stage = std::move(shuffle);
+    on(SubmitJob{std::move(r)});
+    return next_ticket;
+  }
+  /// What a map-stage job gave: estimated bytes by reducer.
+  std::vector<int64_t> statistics(uint64_t ticket) const {
+    std::vector<int64_t> bytes;
+    const std::string& result = results.at(ticket).at(0);
+    for (Decoder in(result); !in.done();) bytes.push_back(in.scalar<int64_t>());
+    return bytes;
+  }
   bool ended(uint64_t ticket) const { return ends.contains(ticket); }
   std::string error(uint64_t ticket) const { return ends.at(ticket).error; }
 
@@ -196,10 +228,25 @@ class Cluster {
     std::sort(v.begin(), v.end());
     return v;
   }
+  std::vector<std::string> preferred_hosts(int32_t stage, int32_t index) {
+    std::vector<std::string> v;
+    const TaskSet* set = driver.tasks().task_set(StageId{stage}, 0);
+    REQUIRE(set);
+    for (const Place& p : set->spec().places.of(index))
+      v.push_back(driver.executors().host_name(p.host));
+    return v;
+  }
   Sent task(int32_t stage, int32_t attempt, int32_t partition) const {
     for (const Sent& s : live(stage, attempt))
       if (s.partition == partition) return s;
     FAIL("no live task for partition " << partition << " of stage " << stage << "." << attempt);
+    return {};
+  }
+  /// The first live one there.
+  Sent one_on(const std::string& executor) const {
+    for (const Sent& s : live())
+      if (s.executor == executor) return s;
+    FAIL("no live task on " << executor);
     return {};
   }
   Sent by_id(TaskId id) const {
@@ -251,6 +298,12 @@ class Cluster {
     r.description = std::move(description);
     fail(s, r);
   }
+  void killed(const Sent& s, std::string description = "") {
+    TaskEndReason r;
+    r.kind = TaskEndKind::TaskKilled;
+    r.description = std::move(description);
+    fail(s, r, TaskState::Killed);
+  }
   /// A reduce task could not get map `map_index` of `shuffle` from `executor` ("" : no status at
   /// all).
   void fetch_failed(const Sent& s, ShuffleId shuffle, int32_t map_index,
@@ -270,6 +323,12 @@ class Cluster {
   void maps_ok(int32_t stage, int32_t attempt = 0) {
     for (const Sent& s : live(stage, attempt)) map_ok(s);
   }
+  /// Exactly these run in that attempt, and succeed.
+  void maps_ok(int32_t stage, int32_t attempt, const std::vector<int32_t>& partitions) {
+    CAPTURE(stage, attempt);
+    CHECK(live_partitions(stage, attempt) == partitions);
+    maps_ok(stage, attempt);
+  }
   void results_ok(int32_t stage, int32_t attempt = 0) {
     for (const Sent& s : live(stage, attempt)) succeed(s, std::to_string(42 + s.partition));
   }
@@ -277,25 +336,18 @@ class Cluster {
   // -- what was seen --
   template <class E>
   std::vector<E> seen() const {
-    std::vector<E> v;
-    for (const ListenerEvent& e : events)
-      if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
-    return v;
+    return of_kind<E>(events);
   }
   template <class E>
   std::vector<E> effects() const {
-    std::vector<E> v;
-    for (const DriverEffect& e : last)
-      if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
-    return v;
+    return of_kind<E>(last);
   }
   template <class M>
   std::vector<M> messages(const std::string& executor = "") const {
     std::vector<M> v;
-    for (const DriverEffect& e : last)
-      if (const auto* s = std::get_if<Send<ToExecutor>>(&e))
-        if (const M* m = std::get_if<M>(&s->message))
-          if (executor.empty() || peers.at(executor) == s->to) v.push_back(*m);
+    for (const Send<ToExecutor>& s : effects<Send<ToExecutor>>())
+      if (const M* m = std::get_if<M>(&s.message))
+        if (executor.empty() || peers.at(executor) == s.to) v.push_back(*m);
     return v;
   }
   /// Stages with a completion, failed or not, in order.
@@ -310,6 +362,28 @@ class Cluster {
     for (const Log& l : logs)
       if (l.level == Level::Warn) v.push_back(l.line);
     return v;
+  }
+  int32_t resubmitted() const {
+    int32_t n = 0;
+    for (const TaskEnded& e : seen<TaskEnded>()) n += e.reason.kind == TaskEndKind::Resubmitted;
+    return n;
+  }
+  /// One task after another succeeds, and what is asked back is given at once, until none is left.
+  void drain() {
+    for (int guard = 0; guard < 10000; ++guard) {
+      answer_revocations();
+      if (live().empty()) return;
+      succeed(live()[0], "x");
+    }
+  }
+  /// All tasks succeed and what is asked back is given, round after round, until the job is over.
+  void finish(uint64_t ticket, Duration pause = {}) {
+    for (int guard = 0; guard < 1000 && !ended(ticket); ++guard) {
+      for (const Sent& s : live()) succeed(s, "x");
+      answer_revocations();
+      if (pause > Duration{}) advance(pause);
+    }
+    REQUIRE(ended(ticket));
   }
   void answer_revocations() {
     while (!revocations.empty()) {
@@ -334,6 +408,12 @@ class Cluster {
   std::vector<std::string> kills;  // executors that the cluster manager was asked to end
   std::vector<std::pair<Time, DriverTimer>> timers;
   std::deque<std::pair<std::string, std::vector<TaskId>>> revocations;
+  /// Blocks of decommissioned executors, and who is to take them.
+  struct Take {
+    std::string executor;
+    TakeBlock what;
+  };
+  std::deque<Take> takes;
   std::map<std::string, PeerId> peers;
   std::map<std::string, std::string> hosts;
   PeerId next_peer = 100;
@@ -352,6 +432,7 @@ class Cluster {
                         t.attempt, m->epoch, false});
     if (const auto* m = std::get_if<RevokeTasks>(&s.message))
       revocations.emplace_back(name_of(s.to), m->tasks);
+    if (const auto* m = std::get_if<TakeBlock>(&s.message)) takes.push_back({name_of(s.to), *m});
   }
   void carry_out(After<DriverTimer>& a) { timers.emplace_back(now + a.delay, a.event); }
   void carry_out(Log& l) { logs.push_back(l); }

@@ -21,19 +21,36 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
     : scenario_(scenario),
       world_(mix(scenario.seed, 7), traced),
       network_(world_, network_settings(scenario.settings)),
-      lineage_(scenario.nodes),
+      lineage_(scenario.nodes, scenario.settings.profiles),
       checks_(world_, lineage_, scenario),
-      in_{world_, network_, lineage_, scenario_.settings, checks_, app_},
-      driver_(in_, [this](const ExecutorId& id, bool) { manager_->kill(id); }),
+      in_{world_, network_, lineage_, scenario_.settings, checks_, application_},
+      driver_(in_, {[this](const ExecutorId& id) { manager_->kill(id); },
+                    [this](const RequestTotalExecutors& wanted) { manager_->want(wanted); }}),
       fleet_(in_),
       manager_(scenario.standalone ? make_standalone_manager(in_, fleet_, driver_, scenario_)
                                    : make_seeded_manager(in_, fleet_, driver_, scenario_)) {
+  if (scenario.settings.skewed) checks_.reached(Path::ClocksSkewed);
+  driver_.begin();
   manager_->start();
-  for (size_t i = 0; i < scenario.jobs.size(); ++i)
-    world_.after(nullptr, scenario.jobs[i].at,
-                 [this, i] { driver_.submit(i + 1, scenario_.jobs[i]); });
+  manager_->driver_started();
+  submit_jobs(Duration::max());
   for (const Fault& fault : scenario.faults)
     world_.after(nullptr, fault.at, [this, &fault] { begin(fault); });
+}
+
+/// For the application as it runs now.
+void Cluster::submit_jobs(Duration latest) {
+  for (size_t i = 0; i < scenario_.jobs.size(); ++i)
+    world_.after(driver_.process(), std::min(scenario_.jobs[i].at, latest),
+                 [this, i] { driver_.submit(i + 1, scenario_.jobs[i]); });
+}
+
+/// A supervisor starts it again; it knows nothing of what was.
+void Cluster::restart_driver() {
+  checks_.reached(Path::ApplicationRestarted);
+  driver_.begin();
+  manager_->driver_started();
+  submit_jobs(2s);
 }
 
 // ---- faults ------------------------------------------------------------------------------------
@@ -41,7 +58,6 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
 void Cluster::begin(const Fault& f) {
   if (checks_.all_ended()) return;
   SimExecutor* const e = fleet_.pick(f.target);
-  SimExecutor* const other = fleet_.pick(f.other);
   world_.trace("fault", std::string(name_of(f.kind)) + (e ? " " + e->process()->name : ""));
   if (f.kind >= kFirstOfManager) {
     if (manager_->begin(f)) checks_.reached(f.kind);
@@ -49,23 +65,41 @@ void Cluster::begin(const Fault& f) {
   }
   if (!e || !driver_.opened()) return;
   checks_.reached(f.kind);
-  Process& p = *e->process();
+  if (f.kind == Kind::CrashDriver || f.kind == Kind::PauseDriver) return driver_fault(f);
+  if (f.kind > Kind::CrashDriver || f.kind == Kind::KillTask) return user_fault(f);
+  executor_fault(f, *e, *fleet_.pick(f.other));
+}
+
+void Cluster::driver_fault(const Fault& f) {
+  if (f.kind == Kind::PauseDriver) {
+    Time& until = driver_.process()->paused_until;
+    until = std::max(until, world_.now() + f.length);
+    return;
+  }
+  driver_.crash(f.other % 4 == 0);
+  checks_.application_ended();
+  world_.after(nullptr, world_.random().between(Duration{200ms}, Duration{5s}),
+               [this] { restart_driver(); });
+}
+
+void Cluster::executor_fault(const Fault& f, SimExecutor& e, const SimExecutor& other) {
+  Process& p = *e.process();
   switch (f.kind) {
     case Kind::Crash:
-      return e->die(f.other % 2 == 0 ? 137 : 1, false, "crashed");
+      return e.die(f.other % 2 == 0 ? 137 : 1, false, "crashed");
     case Kind::SilentCrash:
-      return e->die(1, true, "crashed with its machine");
+      return e.die(1, true, "crashed with its machine");
     case Kind::HostLoss:
       return manager_->lose_host(p.host);
     case Kind::Cut:
       return void(network_.cut(p, *driver_.process()));
     case Kind::CutBlocks:
-      return void(network_.cut(p, *other->process()));
+      return void(network_.cut(p, *other.process()));
     case Kind::PartitionDriver:
       return network_.partition(p.host, "driver", f.length);
     case Kind::PartitionExecutors:
-      if (p.host != other->process()->host)
-        network_.partition(p.host, other->process()->host, f.length);
+      if (p.host != other.process()->host)
+        network_.partition(p.host, other.process()->host, f.length);
       return;
     case Kind::SlowPeer:
       p.slow_until = world_.now() + f.length;
@@ -74,26 +108,36 @@ void Cluster::begin(const Fault& f) {
     case Kind::Pause:
       p.paused_until = std::max(p.paused_until, world_.now() + f.length);
       return;
-    case Kind::PauseDriver:
-      driver_.process()->paused_until =
-          std::max(driver_.process()->paused_until, world_.now() + f.length);
-      return;
     case Kind::LoseFiles:
-      return e->lose_files(world_.random());
+      return e.lose_files(world_.random());
     case Kind::LoseBlocks:
-      return e->lose_blocks();
+      return e.lose_blocks();
     case Kind::LoseResults:
-      return e->lose_results(f.length + 2s);
+      return e.lose_results(f.length + 2s);
     case Kind::DiskFull:
-      return e->fill_disk(f.length);
+      return e.fill_disk(f.length);
     case Kind::TasksThrow:
-      return e->make_tasks_throw(f.length);
+      return e.make_tasks_throw(f.length);
     case Kind::BuildFails:
       fleet_.fail_next();
-      return e->die(1, false, "crashed");
+      return e.die(1, false, "crashed");
     default:
-      return user_fault(f);
+      return decommission(f, e);
   }
+}
+
+/// Told by the executor itself or by the cluster manager. The disk may go first; some are taken
+/// away before they drained.
+void Cluster::decommission(const Fault& f, SimExecutor& e) {
+  e.lose_files(world_.random());
+  if (f.kind == Kind::DecommissionHost)
+    return manager_->decommission_host(e.process()->host, f.length);
+  if (f.other % 2 == 0)
+    e.decommission();
+  else if (e.current())
+    driver_.post(BackendExecutorDecommissioned{ExecutorId{e.id()}, "needed elsewhere", {}});
+  if (f.other % 3 == 0)
+    world_.after(e.process(), f.length, [&e] { e.die(137, false, "taken away"); });
 }
 
 void Cluster::user_fault(const Fault& f) {
@@ -158,43 +202,65 @@ void Cluster::settle() {
   }
   checks_.at_end(driver_.machine());
   if (checks_.given_up()) return;
-  while (outlives_removal() && world_.step(limit)) {
+  while ((outlives_removal() || outlives_application() || !manager_->left_over().empty()) &&
+         world_.step(limit)) {
   }
   if (const SimExecutor* e = outlives_removal())
     throw Broken("an executor outlives its removal", e->process()->name);
+  if (const SimExecutor* e = outlives_application())
+    throw Broken("an executor outlives its application", e->process()->name);
+  if (const std::string what = manager_->left_over(); !what.empty())
+    throw Broken("an ended application holds something", what);
   const Time quiet = world_.now() + 5s;
   while (world_.step(quiet)) {
   }
   check_executors();
 }
 
+namespace {
+/// How the driver knows it; null: not at all.
+const Executor* known_as(const Driver& driver, const SimExecutor& e, const AppId& app) {
+  const Executors& known = driver.executors();
+  for (int32_t slot = 0; slot < known.count() && e.app() == app; ++slot)
+    if (known.at(slot).id.value == e.id()) return &known.at(slot);
+  return nullptr;
+}
+}  // namespace
+
 /// Null: none does. Whoever the driver has given up is to end.
 const SimExecutor* Cluster::outlives_removal() const {
-  const Executors& known = driver_.machine().executors();
-  for (int32_t slot = 0; slot < known.count(); ++slot) {
-    if (known.at(slot).state != Executor::State::Removed) continue;
-    for (const auto& e : fleet_.all())
-      if (e->alive() && e->id() == known.at(slot).id.value) return e.get();
+  for (const auto& e : fleet_.all()) {
+    if (!e->alive() || !e->current()) continue;
+    const Executor* k = known_as(driver_.machine(), *e, application_.id);
+    if (k && k->state == Executor::State::Removed) return e.get();
+  }
+  return nullptr;
+}
+
+/// Null: none does. One that began under the driver before may have come to the present one.
+const SimExecutor* Cluster::outlives_application() const {
+  for (const auto& e : fleet_.all()) {
+    if (!e->alive() || e->current()) continue;
+    const Executor* k = known_as(driver_.machine(), *e, application_.id);
+    if (!k || k->state == Executor::State::Named || k->state == Executor::State::Removed)
+      return e.get();
   }
   return nullptr;
 }
 
 /// An executor that serves the driver has forgotten the programs of stages that are over.
 void Cluster::check_executors() const {
-  const Executors& known = driver_.machine().executors();
+  if (driver_.process()->paused_until > world_.now() - 5s) return;
   for (const auto& e : fleet_.all()) {
     const Process& p = *e->process();
     if (!p.alive || p.paused_until > world_.now() - 5s || p.slow_until > world_.now() - 5s)
       continue;
-    if (driver_.process()->paused_until > world_.now() - 5s) continue;
-    for (int32_t slot = 0; slot < known.count(); ++slot) {
-      const Executor& k = known.at(slot);
-      if (k.id.value != e->id() || k.state != Executor::State::Active) continue;
-      if (e->runs_anything() && !network_.partitioned(p.host, "driver"))
-        throw Broken("a task runs that the driver has forgotten", e->process()->name);
-      if (e->programs() > 0 && !network_.partitioned(p.host, "driver"))
-        throw Broken("programs of ended stages are left", e->process()->name);
-    }
+    const Executor* k = known_as(driver_.machine(), *e, application_.id);
+    if (!k || k->state != Executor::State::Active || network_.partitioned(p.host, "driver"))
+      continue;
+    if (e->runs_anything())
+      throw Broken("a task runs that the driver has forgotten", e->process()->name);
+    if (e->programs() > 0) throw Broken("programs of ended stages are left", e->process()->name);
   }
 }
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/driver.hpp"
-#include "tests/sim/fleet.hpp"
-#include "tests/sim/manager.hpp"
-#include "tests/sim/scenario.hpp"
+#include "tests/sim/managers/fleet.hpp"
+#include "tests/sim/managers/manager.hpp"
+#include "tests/sim/roles/driver.hpp"
+#include "tests/sim/scenario/scenario.hpp"
 
 namespace tinderbox::sim {
 
@@ -34,11 +34,17 @@ class Cluster {
   void fill(Outcome& outcome) const;
 
  private:
+  void submit_jobs(Duration latest);
+  void restart_driver();
   void begin(const Fault& fault);
+  void executor_fault(const Fault& fault, SimExecutor& e, const SimExecutor& other);
+  void driver_fault(const Fault& fault);
+  void decommission(const Fault& fault, SimExecutor& e);
   void user_fault(const Fault& fault);
   void cancel(const Fault& fault);
   void settle();
   const SimExecutor* outlives_removal() const;
+  const SimExecutor* outlives_application() const;
   void check_executors() const;
 
   const Scenario& scenario_;
@@ -46,7 +52,7 @@ class Cluster {
   Network network_;
   Lineage lineage_;
   Checks checks_;
-  AppId app_;
+  ApplicationRun application_;
   Surroundings in_;
   SimDriver driver_;
   Fleet fleet_;

@@ -1,21 +1,26 @@
 // build/tests/sim: runs seeds, replays one, shrinks what fails, says which paths were reached.
 //
-//   sim --seeds N [--first S] [--jobs J]   runs N seeds from S on J processes; exit code 1 when one
-//                                          fails, or when a path is reached by under 2 % of them
+//   sim --seeds N [--first S] [--jobs J] [--brief]
+//                                          runs N seeds from S on J processes; exit code 1 when one
+//                                          fails, or when a path is reached by under 2 % of them;
+//                                          brief: what fails is named and not cut down
 //   sim --seed S [--trace]                 runs one, with every message and event
 //   sim --plan S                           prints what the seed is about
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "net/log.hpp"
 #include "tests/sim/cluster.hpp"
-#include "tests/sim/shrink.hpp"
+#include "tests/sim/scenario/shrink.hpp"
 
 namespace tinderbox::sim {
 namespace {
@@ -53,6 +58,16 @@ Outcome run_seed(uint64_t seed) {
   return outcome;
 }
 
+/// The lowest seed that failed so far: shared by the processes, none goes on beyond it.
+using LowestFailed = std::atomic<uint64_t>;
+
+LowestFailed& shared_lowest() {
+  void* const memory = ::mmap(nullptr, sizeof(LowestFailed), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) std::exit(2);
+  return *new (memory) LowestFailed(kNoSeed);
+}
+
 /// Runs `work` in a process of its own: one that crashes is a failing seed, not the end of all.
 /// The tally's `failed` is set before each seed, so that it names the one that crashed.
 struct Child {
@@ -60,21 +75,26 @@ struct Child {
   int from = -1;
 };
 
-Tally run_share(uint64_t first, uint64_t end, uint64_t step, int out) {
+struct Share {
+  uint64_t first = 0, end = 0, step = 1;
+};
+
+Tally run_share(const Share& share, LowestFailed& lowest, int out) {
   Tally tally;
-  for (uint64_t seed = first; seed < end; seed += step) {
+  for (uint64_t seed = share.first; seed < share.end && seed < lowest; seed += share.step) {
     if (::write(out, &seed, sizeof seed) != sizeof seed) std::_Exit(3);
     const Outcome outcome = run_seed(seed);
     add(tally, outcome);
     if (outcome.check.empty()) continue;
     tally.failed = seed;
+    if (seed < lowest) lowest = seed;
     std::snprintf(tally.check, sizeof tally.check, "%s", outcome.detail.c_str());
     break;
   }
   return tally;
 }
 
-Child start_share(uint64_t first, uint64_t end, uint64_t step) {
+Child start_share(const Share& share, LowestFailed& lowest) {
   int pipe[2];
   if (::pipe(pipe) != 0) std::exit(2);
   std::fflush(stdout);
@@ -84,7 +104,7 @@ Child start_share(uint64_t first, uint64_t end, uint64_t step) {
     return {pid, pipe[0]};
   }
   ::close(pipe[0]);
-  const Tally tally = run_share(first, end, step, pipe[1]);
+  const Tally tally = run_share(share, lowest, pipe[1]);
   const uint64_t mark = kNoSeed;
   const bool said = ::write(pipe[1], &mark, sizeof mark) == sizeof mark &&
                     ::write(pipe[1], &tally, sizeof tally) == sizeof tally;
@@ -161,10 +181,11 @@ bool print_shares(const char* title, size_t count, const uint64_t* reached, uint
   return enough;
 }
 
-int run_seeds(uint64_t first, uint64_t count, uint64_t jobs) {
+int run_seeds(uint64_t first, uint64_t count, uint64_t jobs, bool brief) {
   std::vector<Child> children;
+  LowestFailed& lowest = shared_lowest();
   for (uint64_t j = 0; j < jobs; ++j)
-    children.push_back(start_share(first + j, first + count, jobs));
+    children.push_back(start_share({first + j, first + count, jobs}, lowest));
   Tally all;
   for (const Child& child : children) {
     const Tally tally = await(child);
@@ -178,7 +199,10 @@ int run_seeds(uint64_t first, uint64_t count, uint64_t jobs) {
     }
   }
   if (all.failed != kNoSeed) {
-    explain(all.failed, all.check);
+    if (brief)
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(all.failed), all.check);
+    else
+      explain(all.failed, all.check);
     return 1;
   }
   const auto fault = [](size_t i) { return name_of(static_cast<Fault::Kind>(i)); };
@@ -203,18 +227,23 @@ int run_one(uint64_t seed, bool traced) {
 }
 
 int usage() {
-  std::fprintf(stderr,
-               "usage: sim --seeds N [--first S] [--jobs J] | --seed S [--trace] | --plan S\n");
+  std::fprintf(
+      stderr,
+      "usage: sim --seeds N [--first S] [--jobs J] [--brief] | --seed S [--trace] | --plan S\n");
   return 2;
 }
 
 int main(int argc, char** argv) {
   uint64_t seeds = 0, first = 1, jobs = 2, seed = kNoSeed, plan = kNoSeed;
-  bool traced = false;
+  bool traced = false, brief = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--trace") {
       traced = true;
+      continue;
+    }
+    if (option == "--brief") {
+      brief = true;
       continue;
     }
     if (i + 1 == argc) return usage();
@@ -238,7 +267,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (seed != kNoSeed) return run_one(seed, traced);
-  return seeds == 0 || jobs == 0 ? usage() : run_seeds(first, seeds, jobs);
+  return seeds == 0 || jobs == 0 ? usage() : run_seeds(first, seeds, jobs, brief);
 }
 
 }  // namespace

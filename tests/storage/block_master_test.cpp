@@ -126,6 +126,21 @@ TEST_CASE("cached locations are Spark's strings, and nothing when nothing is cac
   CHECK(master.holders(RddId{1}) == std::vector{ExecutorId{"1"}, ExecutorId{"2"}});
 }
 
+TEST_CASE("cached partitions of an executor, with where they lie", "[block_master]") {
+  BlockMaster m;
+  m.add_executor({{"1"}, "h", "h:1"}, {});
+  m.add_executor({{"2"}, "h", "h:2"}, {});
+  m.update({"1"}, {"rdd_2_0", true, false, 5, 0});
+  m.update({"1"}, {"rdd_1_10", false, true, 0, 6});
+  m.update({"1"}, {"broadcast_1", true, false, 5, 0});
+  m.update({"1"}, {"rdd_3_0", true, false, 0, 0});
+  m.update({"2"}, {"rdd_1_9", true, false, 5, 0});
+  CHECK(m.rdd_blocks_on({"1"}) == std::vector<BlockUpdate>{{"rdd_1_10", false, true, 0, 6},
+                                                           {"rdd_2_0", true, false, 5, 0},
+                                                           {"rdd_3_0", true, false, 0, 0}});
+  CHECK(m.rdd_blocks_on({"3"}).empty());
+}
+
 TEST_CASE("B33 after unpersist the table and the storage page are empty", "[block_master]") {
   BlockMaster master = two_executors();
   master.update(ExecutorId{"1"}, in_memory("rdd_1_0", 10));

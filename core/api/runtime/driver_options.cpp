@@ -18,6 +18,17 @@ void check_driver_settings(const conf::Conf& conf, bool is_local) {
   not_longer(conf::kExecutorHeartbeatInterval);
   if (dynamic_allocation(conf)) allocation_options(conf);
   exclusion_options(conf, is_local);
+  migration_options(conf, is_local);
+  rolling_options(conf, is_local);
+  barrier_options(conf);
+}
+
+std::vector<std::string> check_default_profile(const conf::Conf& conf) {
+  const ResourceProfile profile = default_profile(conf);
+  if (profile.executor.resources.empty() && profile.task.resources.empty()) return {};
+  Result<std::vector<std::string>> warnings = check_profile(profile, profile);
+  if (!warnings) throw conf::Error(warnings.error().message);
+  return std::move(*warnings);
 }
 
 DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app) {
@@ -47,11 +58,17 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   o.executor_check_interval = conf.get(conf::kNetworkTimeoutInterval);
   o.max_result_size = conf.get(conf::kDriverMaxResultSize);
   o.max_message_size = conf.get(conf::kRpcMessageMaxSize);
+  o.profile = default_profile(conf);
+  o.merge_profiles = conf.get(conf::kProfileMergeConflicts);
   o.exclusion = exclusion_options(conf, o.is_local);
   o.speculation = speculation_options(conf, o.is_local);
+  o.barrier = barrier_options(conf);
   if (dynamic_allocation(conf)) o.allocation = allocation_options(conf);
+  o.rolling = rolling_options(conf, o.is_local);
+  o.migration = migration_options(conf, o.is_local);
   o.force_kill_timeout = conf.get(conf::kDecommissionForceKillTimeout);
   o.max_retained_decommissioned = conf.get(conf::kMaxRetainedDecommissioned);
+  o.max_retained_unknown_decommissioned = conf.get(conf::kMaxRetainedUnknownDecommissioned);
   o.ignore_decommission_fetch_failure = conf.get(conf::kIgnoreDecommissionFetchFailure);
   o.unregister_outputs_on_host = conf.get(conf::kUnregisterOutputOnHost);
   return o;

@@ -9,6 +9,9 @@ namespace tinderbox::core {
 
 /// Errors: conf::Error for values that cannot work together, in Spark's words.
 void check_driver_settings(const conf::Conf& conf, bool is_local);
+/// Warnings about custom resources of the default profile, a line each.
+/// Errors: conf::Error for executors that cannot run its tasks.
+std::vector<std::string> check_default_profile(const conf::Conf& conf);
 /// Errors: conf::Error for a value that is none.
 DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, const AppId& app);
 

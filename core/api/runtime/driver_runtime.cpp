@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "conf/keys.hpp"
+#include "conf/secret.hpp"
 #include "conf/sources/allocation_file.hpp"
 #include "conf/sources/environment.hpp"
+#include "conf/values/custom_resources.hpp"
 #include "conf/values/resources.hpp"
 #include "core/api/runtime/driver_options.hpp"
 #include "core/api/runtime/failure_options.hpp"
@@ -15,6 +17,7 @@
 #include "core/executor/process_blocks.hpp"
 #include "core/executor/task_services.hpp"
 #include "core/plan/program.hpp"
+#include "core/resources/discovery.hpp"
 #include "core/scheduler/driver.hpp"
 #include "core/shell.hpp"
 #include "net/names.hpp"
@@ -58,7 +61,11 @@ class RealDriverRuntime final : public DriverRuntime {
   void open() {
     read_pools();
     check_driver_settings(conf_, is_local(conf_.get(conf::kMaster)));
+    for (const std::string& line : check_default_profile(conf_))
+      net::log(net::Level::Warn, "Driver", line);
+    if (conf_.get(conf::kLogConf)) log_settings();
     open_blocks();
+    find_own_resources();
     backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());
     loop_->post([this] { backend_->start(*board_); });
@@ -98,6 +105,7 @@ class RealDriverRuntime final : public DriverRuntime {
     return known > 0 ? known : std::max(2, cores_.load());
   }
   const conf::Conf& conf() const override { return conf_; }
+  const ResourceAddresses& resources() const override { return resources_; }
   net::Files& files() override { return *blocks_->files; }
 
   void put_broadcast(BroadcastId id, Payload value) override {
@@ -179,7 +187,8 @@ class RealDriverRuntime final : public DriverRuntime {
     board_->endpoint().send(e.to, shared_packet_);
   }
   void apply(const RequestTotalExecutors& e) {
-    if (auto total = e.totals.find(0); total != e.totals.end()) backend_->want(total->second);
+    if (auto total = e.totals.find(kDefaultProfile); total != e.totals.end())
+      backend_->want(total->second, e.profiles);
   }
   void apply(const KillBackendExecutor& e) { backend_->kill(e.executor, e.replace); }
   void end_of_turn() {
@@ -188,6 +197,10 @@ class RealDriverRuntime final : public DriverRuntime {
   }
 
  private:
+  void log_settings() const {
+    for (const auto& [name, value] : conf_.pairs())
+      net::log(net::Level::Info, "Context", name + "=" + conf::redact(conf_, name, value));
+  }
   void post(DriverEvent event) {
     auto shared = std::make_shared<DriverEvent>(std::move(event));
     loop_->post([this, shared] {
@@ -235,6 +248,19 @@ class RealDriverRuntime final : public DriverRuntime {
     services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, link_);
+  }
+  void find_own_resources() {
+    std::map<std::string, ExecutorResource> wanted;
+    for (const auto& [name, setting] : conf::resource_settings(conf_, conf::ResourceOwner::kDriver))
+      wanted[name] = {setting.amount, setting.discovery_script};
+    Result<ResourceAddresses> found =
+        find_resources(*blocks_->files, conf::component_of(conf::ResourceOwner::kDriver), wanted,
+                       conf_.get(conf::kDriverResourcesFile));
+    if (!found) throw conf::Error(found.error().message);
+    resources_ = std::move(*found);
+    if (!resources_.empty())
+      net::log(net::Level::Info, "Driver",
+               "Custom resources for spark.driver: " + show_resources(resources_));
   }
   /// Executors find the driver's own blocks without the table; only a local executor's count in it.
   void blocks_moved(std::vector<BlockUpdate> updates) {
@@ -338,6 +364,7 @@ class RealDriverRuntime final : public DriverRuntime {
   std::unique_ptr<net::StopSignals> signals_;
   std::map<std::string, std::string> file_properties_;
   conf::PoolSettings pools_;
+  ResourceAddresses resources_;
   std::vector<DriverEvent> early_;
   std::vector<ListenerEvent> events_;
   std::shared_ptr<const ToExecutor> shared_;  // what shared_packet_ is

@@ -92,4 +92,29 @@ SpeculationOptions speculation_options(const conf::Conf& conf, bool is_local) {
   return o;
 }
 
+MigrationOptions migration_options(const conf::Conf& conf, bool is_local) {
+  MigrationOptions o;
+  if (is_local || !conf.get(conf::kMigration)) return o;
+  o.shuffles = conf.get(conf::kMigrateShuffles);
+  o.rdds = conf.get(conf::kMigrateRdds);
+  o.max_failures = conf.get(conf::kMigrationMaxFailures);
+  o.reattempt_interval = conf.get(conf::kMigrationReattempt);
+  o.max_threads = conf.get(conf::kMigrationThreads);
+  must_be_positive(conf::kMigrationMaxFailures.spec, o.max_failures);
+  must_be_positive(conf::kMigrationThreads.spec, o.max_threads);
+  must_be_positive(conf::kMigrationReattempt.spec, o.reattempt_interval.count());
+  return o;
+}
+
+BarrierOptions barrier_options(const conf::Conf& conf) {
+  BarrierOptions o;
+  o.sync_timeout = conf.get(conf::kBarrierSyncTimeout);
+  o.slots_interval = conf.get(conf::kBarrierSlotsInterval);
+  o.slots_max_failures = conf.get(conf::kBarrierSlotsMaxFailures);
+  must_be_positive(conf::kBarrierSyncTimeout.spec, o.sync_timeout.count());
+  must_be_positive(conf::kBarrierSlotsInterval.spec, o.slots_interval.count());
+  must_be_positive(conf::kBarrierSlotsMaxFailures.spec, o.slots_max_failures);
+  return o;
+}
+
 }  // namespace tinderbox::core

@@ -1,4 +1,4 @@
-// Settings → what the driver does about tasks that fail and tasks that are slow.
+// Settings → what the driver does about tasks that fail, are slow, or wait for each other.
 #pragma once
 
 #include "conf/conf.hpp"
@@ -12,5 +12,11 @@ ExclusionOptions exclusion_options(const conf::Conf& conf, bool is_local);
 
 /// Off in local mode: a copy has no other host to run on.
 SpeculationOptions speculation_options(const conf::Conf& conf, bool is_local);
+
+/// Off in local mode: there is no other executor. Errors: conf::Error for limits that are not
+/// positive.
+MigrationOptions migration_options(const conf::Conf& conf, bool is_local);
+/// Errors: conf::Error for limits that would let no barrier stage run.
+BarrierOptions barrier_options(const conf::Conf& conf);
 
 }  // namespace tinderbox::core

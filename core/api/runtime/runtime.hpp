@@ -10,6 +10,7 @@
 #include "core/plan/job.hpp"
 #include "core/plan/lineage.hpp"
 #include "net/types.hpp"
+#include "net/wire/messages.hpp"
 
 namespace tinderbox::conf {
 class Conf;
@@ -47,6 +48,8 @@ class Runtime {
   virtual int32_t default_parallelism() const = 0;
   virtual const conf::Conf& conf() const = 0;
   virtual const AppId& app_id() const = 0;
+  /// Addresses of the driver's custom resources.
+  virtual const ResourceAddresses& resources() const = 0;
   /// The driver's files: inputs are listed and outputs prepared through it.
   virtual net::Files& files() = 0;
 

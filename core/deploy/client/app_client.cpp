@@ -219,14 +219,15 @@ void AppClient::handle(PeerId, const ExecutorRequestAnswer& m, Effects& out) {
 }
 
 void AppClient::handle(const WantExecutors& e, Effects& out) {
-  wanted_ = e.total;
+  wanted_ = e;
   if (!app_.value.empty()) send_wanted(out);
 }
 
 /// What was wanted while there is no master is said when there is one again.
 void AppClient::send_wanted(Effects& out) {
   if (master_)
-    out.push_back(Send<ToMaster>{master_, RequestExecutors{next_request_++, app_, *wanted_}});
+    out.push_back(Send<ToMaster>{
+        master_, RequestExecutors{next_request_++, app_, wanted_->total, wanted_->profiles}});
 }
 
 void AppClient::handle(const EndExecutors& e, Effects& out) {

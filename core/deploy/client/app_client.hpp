@@ -40,9 +40,10 @@ struct AppTimer {
 struct StartApp {};
 /// The application has ended.
 struct StopApp {};
-/// How many executors there should be in all.
+/// How many executors there should be in all: of the default resource profile, and of others.
 struct WantExecutors {
   int32_t total = 0;
+  std::vector<ProfileRequest> profiles;
 };
 struct EndExecutors {
   std::vector<ExecutorId> executors;
@@ -146,7 +147,7 @@ class AppClient {
   uint64_t epoch_ = 0;  // of the timer that counts
   uint64_t next_ticket_ = 1, next_request_ = 1;
   int32_t next_executor_ = 0;
-  std::optional<int32_t> wanted_;
+  std::optional<WantExecutors> wanted_;
   std::vector<std::string> to_end_;      // executors whose end no master was asked for yet
   std::map<uint64_t, Ticket> tickets_;   // Connects that are not answered
   std::map<PeerId, std::string> tried_;  // connections that RegisterApplication went out on

@@ -28,6 +28,7 @@ AppRow row_of(const MasterApp& a, Time now) {
              a.cores_granted,
              a.description.max_cores,
              a.description.memory_per_executor_mib,
+             a.description.resources_per_executor,
              a.submitted,
              (a.ended == Time{} ? now : a.ended) - a.submitted,
              a.state,
@@ -44,6 +45,7 @@ DriverRow row_of(const MasterDriver& d) {
           d.state,
           d.description.cores,
           d.description.memory_mib,
+          d.description.resources,
           d.worker,
           d.description.command.main_class,
           d.exception};
@@ -201,7 +203,8 @@ ClusterStatus Master::status(Time now) const {
   s.state = state_;
   for (const auto& [id, w] : workers_)
     s.workers.push_back({id, w.host, w.port, w.web_ui_url, w.cores, w.cores_used, w.memory_mib,
-                         w.memory_used_mib, w.state, w.last_heartbeat});
+                         w.memory_used_mib, w.state, w.last_heartbeat, w.resources,
+                         w.resources_free});
   for (const AppId& id : app_order_) s.active_apps.push_back(row_of(apps_.at(id), now));
   for (const MasterApp& a : completed_apps_) s.completed_apps.push_back(row_of(a, now));
   for (const auto& [id, d] : drivers_) s.active_drivers.push_back(row_of(d));

@@ -133,8 +133,10 @@ class Master {
   void launch_driver(const Turn& t, MasterWorker& w, MasterDriver& d);
   void launch_executors(const Turn& t);
   void launch_executors(const Turn& t, MasterApp& a);
-  void launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32_t cores);
-  ExecutorNeed need_of(const MasterApp& a) const;
+  std::string launch_executors(const Turn& t, MasterApp& a, int32_t profile);
+  void launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32_t profile,
+                       int32_t cores);
+  ExecutorNeed need_of(const MasterApp& a, const ProfileDemand& demand) const;
   std::string lack_of(const ExecutorNeed& need, const Offers& all) const;
   void tell_reason(const Turn& t, MasterApp& a, std::string reason);
 
@@ -146,7 +148,8 @@ class Master {
   void app_is_back(const Turn& t, PeerId from, MasterApp& a);
   void worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
                       const std::vector<ExecutorDescription>& executors,
-                      const std::vector<DriverId>& drivers);
+                      const std::vector<DriverId>& drivers,
+                      const std::vector<DriverResources>& driver_resources);
   void end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState& m);
   void end_unknown(const Turn& t, MasterWorker& w,
                    const std::vector<ExecutorDescription>& executors,

@@ -64,8 +64,7 @@ void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
   a.driver_address = m.driver_address;
   a.submitted = t.now;
   a.next_executor = std::clamp(m.next_executor, 0, kMaxExecutorNumber);
-  if (m.description.initial_executor_limit)
-    a.executor_limit = *m.description.initial_executor_limit;
+  a.set_default_demand();
   log(t, Level::Info, "Registered app " + m.description.name + " with ID " + a.id.value);
   MasterApp& added = apps_.emplace(a.id, std::move(a)).first->second;
   app_order_.push_back(added.id);
@@ -147,7 +146,9 @@ void Master::handle(const Turn& t, PeerId from, const RequestExecutors& m) {
   }
   log(t, Level::Info,
       "Application " + m.app.value + " requested " + std::to_string(m.total) + " total executors.");
-  a->executor_limit = std::max(0, m.total);
+  a->demands[0].limit = std::max(0, m.total);
+  for (const ProfileRequest& profile : m.profiles)
+    if (profile.profile > 0) a->want(profile);
   schedule(t);
 }
 
@@ -186,6 +187,9 @@ void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m) {
   if (!a || it == a->executors.end()) {
     log(t, Level::Info,
         "Got status update for unknown executor " + m.app.value + "/" + std::to_string(m.executor));
+    // A decommissioned worker's executors belong to no application any more, and end later.
+    if (is_finished(m.state))
+      for (auto& [id, w] : workers_) w.remove_executor({m.app, m.executor});
     return;
   }
   ExecutorState& state = it->second.description.state;

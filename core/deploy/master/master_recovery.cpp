@@ -13,8 +13,7 @@ void Master::begin_recovery(const Turn& t, const RecoveredState& s) {
     a.id = id, a.description = p.description, a.driver_address = p.driver_address;
     a.submitted = moment(p.submitted);
     a.state = AppState::Unknown;
-    if (p.description.initial_executor_limit)
-      a.executor_limit = *p.description.initial_executor_limit;
+    a.set_default_demand();
     apps_[id] = std::move(a);
     app_order_.push_back(id);
     reach(t, id, p.driver_address);
@@ -28,6 +27,7 @@ void Master::begin_recovery(const Turn& t, const RecoveredState& s) {
     MasterWorker w;
     w.id = id, w.host = p.host, w.port = p.port, w.cores = p.cores;
     w.memory_mib = p.memory_mib, w.web_ui_url = p.web_ui_url, w.master_url = options_.url;
+    w.resources = w.resources_free = p.resources;
     w.state = WorkerState::Unknown;
     w.last_heartbeat = t.now;
     workers_[id] = std::move(w);
@@ -74,12 +74,13 @@ void Master::handle(const Turn& t, PeerId from, const WorkerSchedulerState& m) {
     t.out.push_back(Send<ToWorker>{from, ReconnectWorker{options_.url}});
     return;
   }
-  worker_is_back(t, from, *w, m.executors, m.drivers);
+  worker_is_back(t, from, *w, m.executors, m.drivers, m.driver_resources);
 }
 
 void Master::worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
                             const std::vector<ExecutorDescription>& executors,
-                            const std::vector<DriverId>& drivers) {
+                            const std::vector<DriverId>& drivers,
+                            const std::vector<DriverResources>& driver_resources) {
   attach(t, from, w);
   if (w.state == WorkerState::Unknown) {
     log(t, Level::Info, "Worker has been re-registered: " + w.id.value);
@@ -88,7 +89,7 @@ void Master::worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
       MasterApp* a = find_app(e.app);
       bool sane = e.executor >= 0 && e.executor < kMaxExecutorNumber && e.cores >= 0 &&
                   e.cores <= w.cores_free() && e.memory_mib >= 0 &&
-                  e.memory_mib <= w.memory_free_mib();
+                  e.memory_mib <= w.memory_free_mib() && w.all_free(e.resources);
       if (!a || a->executors.contains(e.executor) || !sane) continue;
       a->add(w.id, e);
       w.add(e);
@@ -98,7 +99,10 @@ void Master::worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
       if (d == drivers_.end() || !d->second.worker.value.empty()) continue;
       d->second.worker = w.id;
       d->second.state = DriverState::Running;
-      w.add(id, d->second.description);
+      const auto has = std::find_if(driver_resources.begin(), driver_resources.end(),
+                                    [&](const DriverResources& r) { return r.id == id; });
+      const bool sane = has != driver_resources.end() && w.all_free(has->resources);
+      w.add(id, d->second.description, sane ? has->resources : ResourceAddresses{});
     }
   }
   end_unknown(t, w, executors, drivers);

@@ -2,17 +2,30 @@
 #include <algorithm>
 
 #include "core/deploy/master/master.hpp"
+#include "core/resources/discovery.hpp"
+#include "core/resources/resource_profile.hpp"
 
 namespace tinderbox::core {
 namespace {
 
 constexpr size_t kNamedWorkers = 4;  // in a reason
 
-std::string lack_text(bool cores, bool memory, int32_t c, int64_t mib) {
+/// What no worker has.
+struct Lack {
+  bool cores = false, memory = false;
+  ResourceAmounts resources;
+  bool nothing() const { return !cores && !memory && resources.empty(); }
+};
+
+std::string lack_text(const Lack& lack, int32_t c, int64_t mib, const ResourceAmounts& resources) {
   std::string text;
-  if (cores) text += std::to_string(c) + (c == 1 ? " core" : " cores");
-  if (cores && memory) text += " and ";
-  if (memory) text += std::to_string(mib) + " MiB";
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " and ") + part; };
+  if (lack.cores) add(std::to_string(c) + (c == 1 ? " core" : " cores"));
+  if (lack.memory) add(std::to_string(mib) + " MiB");
+  for (const auto& [name, amount] : lack.resources) {
+    const auto at = resources.find(name);
+    add(show_amounts({{name, at == resources.end() ? 0 : at->second}}));
+  }
   return text;
 }
 
@@ -29,8 +42,8 @@ Master::Offers Master::offers() {
   for (auto& [id, w] : workers_) {
     if (w.state != WorkerState::Alive) continue;
     o.workers.push_back(&w);
-    o.offers.push_back(
-        {w.cores_free(), w.memory_free_mib(), w.executors.empty() && w.drivers.empty()});
+    o.offers.push_back({w.cores_free(), w.memory_free_mib(),
+                        w.executors.empty() && w.drivers.empty(), amounts_of(w.resources_free)});
   }
   return o;
 }
@@ -52,7 +65,7 @@ void Master::launch_drivers(const Turn& t) {
   std::vector<DriverNeed> needs;
   for (const DriverId& id : queue) {
     const DriverDescription& d = drivers_.at(id).description;
-    needs.push_back({d.cores, d.memory_mib});
+    needs.push_back({d.cores, d.memory_mib, d.resources});
   }
   std::vector<DriverPlace> places =
       place_drivers(needs, in_turn.offers, options_.spread_out_drivers);
@@ -69,38 +82,56 @@ void Master::launch_drivers(const Turn& t) {
 void Master::launch_driver(const Turn& t, MasterWorker& w, MasterDriver& d) {
   log(t, Level::Info, "Launching driver " + d.id.value + " on worker " + w.id.value);
   std::erase(waiting_drivers_, d.id);
-  w.add(d.id, d.description);
+  const ResourceAddresses resources = w.choose(d.description.resources);
+  w.add(d.id, d.description, resources);
   d.worker = w.id;
   d.state = DriverState::Running;
-  send(t, w, LaunchDriver{d.id, d.description});
+  send(t, w, LaunchDriver{d.id, d.description, resources});
 }
 
 void Master::launch_executors(const Turn& t) {
   for (const AppId& id : app_order_) launch_executors(t, apps_.at(id));
 }
 
-ExecutorNeed Master::need_of(const MasterApp& a) const {
+ExecutorNeed Master::need_of(const MasterApp& a, const ProfileDemand& demand) const {
   ExecutorNeed n;
-  if (auto cores = a.description.cores_per_executor) n.cores = std::max(1, *cores);
-  n.memory_mib = std::max<int64_t>(0, a.description.memory_per_executor_mib);
+  if (demand.cores) n.cores = std::max(1, *demand.cores);
+  n.memory_mib = std::max<int64_t>(0, demand.memory_mib);
   n.cores_left = a.description.max_cores.value_or(options_.default_cores) - a.cores_granted;
-  n.running = static_cast<int64_t>(a.executors.size());
-  n.limit = a.executor_limit;
+  n.running = demand.running;
+  n.limit = demand.limit;
+  // What nobody could count with is as good as nothing.
+  for (const auto& [name, amount] : demand.resources)
+    if (amount > 0) n.resources[name] = amount;
   return n;
 }
 
+/// One resource profile after the other. What is told is why the first of those that have no
+/// executor gets none.
 void Master::launch_executors(const Turn& t, MasterApp& a) {
-  ExecutorNeed need = need_of(a);
-  if (need.running >= need.limit) return tell_reason(t, a, "");
-  if (t.now < a.not_before) return;
-  int32_t step = need.cores.value_or(1);
+  if (t.now < a.not_before && std::any_of(a.demands.begin(), a.demands.end(), [](const auto& d) {
+        return d.second.running < d.second.limit;
+      }))
+    return;
+  std::string reason;
+  for (const auto& [profile, demand] : a.demands) {
+    std::string why = launch_executors(t, a, profile);
+    if (reason.empty()) reason = std::move(why);
+  }
+  tell_reason(t, a, std::move(reason));
+}
+
+/// Why there is no executor of the profile, though one is wanted; else empty.
+std::string Master::launch_executors(const Turn& t, MasterApp& a, int32_t profile) {
+  const ProfileDemand& demand = a.demands.at(profile);
+  const ExecutorNeed need = need_of(a, demand);
+  if (need.running >= need.limit) return {};
+  const int32_t step = need.cores.value_or(1);
   if (need.cores_left < step) {
-    bool never = need.running == 0;
-    return tell_reason(t, a,
-                       never ? "spark.cores.max " + std::to_string(need.cores_left) +
-                                   " is less than the " + std::to_string(step) +
-                                   " cores of one executor"
-                             : "");
+    const bool never = a.executors.empty();
+    return never ? "spark.cores.max " + std::to_string(need.cores_left) + " is less than the " +
+                       std::to_string(step) + " cores of one executor"
+                 : "";
   }
   Offers all = offers();
   Offers usable;
@@ -112,18 +143,22 @@ void Master::launch_executors(const Turn& t, MasterApp& a) {
   for (size_t i = 0; i < cores.size(); ++i) {
     if (cores[i] == 0) continue;
     int32_t each = need.cores.value_or(cores[i]);
-    for (int32_t n = cores[i] / each; n > 0; --n) launch_executor(t, a, *usable.workers[i], each);
+    for (int32_t n = cores[i] / each; n > 0; --n)
+      launch_executor(t, a, *usable.workers[i], profile, each);
   }
-  tell_reason(t, a, a.executors.empty() ? lack_of(need, all) : "");
+  return demand.running == 0 ? lack_of(need, all) : "";
 }
 
-void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32_t cores) {
+void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32_t profile,
+                             int32_t cores) {
+  const ExecutorNeed need = need_of(a, a.demands.at(profile));
   ExecutorDescription e{a.id,
                         a.next_executor,
-                        0,
+                        profile,
                         cores,
-                        std::max<int64_t>(0, a.description.memory_per_executor_mib),
-                        ExecutorState::Launching};
+                        need.memory_mib,
+                        ExecutorState::Launching,
+                        w.choose(need.resources)};
   log(t, Level::Info,
       "Launching executor " + a.id.value + "/" + std::to_string(e.executor) + " on worker " +
           w.id.value);
@@ -132,7 +167,7 @@ void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32
   a.state = AppState::Running;
   send(t, w,
        LaunchExecutor{w.master_url, a.id, e.executor, e.profile, a.description, e.cores,
-                      e.memory_mib});
+                      e.memory_mib, e.resources});
   send(t, a,
        ExecutorAdded{e.executor, w.id, w.host + ":" + std::to_string(w.port), e.cores,
                      e.memory_mib});
@@ -141,16 +176,25 @@ void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32
 /// Why no worker can take one executor of `need`, in words.
 std::string Master::lack_of(const ExecutorNeed& need, const Offers& all) const {
   if (all.workers.empty()) return "no worker is registered with " + options_.url;
-  int32_t c = need.cores.value_or(1);
-  auto has_cores = [&](const WorkerOffer& o) { return o.cores_free >= c; };
-  auto has_memory = [&](const WorkerOffer& o) { return o.memory_free_mib >= need.memory_mib; };
-  bool cores = std::none_of(all.offers.begin(), all.offers.end(), has_cores);
-  bool memory = std::none_of(all.offers.begin(), all.offers.end(), has_memory);
-  if (!cores && !memory) cores = memory = true;  // each somewhere, but nowhere both
-  std::string text = "no worker has " + lack_text(cores, memory, c, need.memory_mib) + " free: ";
-  for (size_t i = 0; i < all.workers.size() && i < kNamedWorkers; ++i)
+  const int32_t c = need.cores.value_or(1);
+  const auto none = [&](auto has) {
+    return std::none_of(all.offers.begin(), all.offers.end(), has);
+  };
+  Lack lack;
+  lack.cores = none([&](const WorkerOffer& o) { return o.cores_free >= c; });
+  lack.memory = none([&](const WorkerOffer& o) { return o.memory_free_mib >= need.memory_mib; });
+  for (const auto& resource : need.resources)
+    if (none([&](const WorkerOffer& o) { return has_resources(o, {resource}); }))
+      lack.resources.insert(resource);
+  // Each is somewhere, but nowhere all of them.
+  if (lack.nothing()) lack = {true, true, need.resources};
+  std::string text =
+      "no worker has " + lack_text(lack, c, need.memory_mib, need.resources) + " free: ";
+  for (size_t i = 0; i < all.workers.size() && i < kNamedWorkers; ++i) {
+    const WorkerOffer& o = all.offers[i];
     text += (i ? ", " : "") + all.workers[i]->id.value + " has " +
-            lack_text(cores, memory, all.offers[i].cores_free, all.offers[i].memory_free_mib);
+            lack_text(lack, o.cores_free, o.memory_free_mib, o.resources_free);
+  }
   if (all.workers.size() > kNamedWorkers)
     text += " and " + std::to_string(all.workers.size() - kNamedWorkers) + " more workers";
   return text;

@@ -63,39 +63,72 @@ struct MasterWorker {
   std::set<DriverId> unheard_drivers;
   int32_t cores_used = 0;
   int64_t memory_used_mib = 0;
+  ResourceAddresses resources, resources_free;
+  std::map<DriverId, ResourceAddresses> driver_resources;  // of those that have any
 
   int32_t cores_free() const { return cores - cores_used; }
   int64_t memory_free_mib() const { return memory_mib - memory_used_mib; }
+  /// The first free addresses, as many as wanted; they stay free until somebody who has them is
+  /// added.
+  ResourceAddresses choose(const ResourceAmounts& wanted) const;
+  bool all_free(const ResourceAddresses& addresses) const;
   void add(const ExecutorDescription& e) {
     if (!executors.emplace(ExecutorKey{e.app, e.executor}, e).second) return;
     cores_used += e.cores;
     memory_used_mib += e.memory_mib;
+    take(e.resources);
   }
   void remove_executor(const ExecutorKey& key) {
     auto it = executors.find(key);
     if (it == executors.end()) return;
     cores_used -= it->second.cores;
     memory_used_mib -= it->second.memory_mib;
+    give_back(it->second.resources);
     executors.erase(it);
   }
-  void add(const DriverId& driver, const DriverDescription& d) {
+  void add(const DriverId& driver, const DriverDescription& d, const ResourceAddresses& r) {
     if (!drivers.emplace(driver, d).second) return;
     cores_used += d.cores;
     memory_used_mib += d.memory_mib;
+    take(r);
+    if (!r.empty()) driver_resources[driver] = r;
   }
   void remove_driver(const DriverId& driver) {
     auto it = drivers.find(driver);
     if (it == drivers.end()) return;
     cores_used -= it->second.cores;
     memory_used_mib -= it->second.memory_mib;
+    if (const auto had = driver_resources.extract(driver)) give_back(had.mapped());
     drivers.erase(it);
   }
+  /// Nothing runs on it any more.
+  void clear() {
+    executors.clear();
+    drivers.clear();
+    driver_resources.clear();
+    cores_used = 0;
+    memory_used_mib = 0;
+    resources_free = resources;
+  }
+
+ private:
+  void take(const ResourceAddresses& addresses);
+  void give_back(const ResourceAddresses& addresses);
 };
 
 struct MasterExecutor {
   ExecutorDescription description;
   WorkerId worker;
   Time running_since{};
+};
+
+/// What an application wants of one resource profile.
+struct ProfileDemand {
+  std::optional<int32_t> cores;
+  int64_t memory_mib = 0;
+  ResourceAmounts resources;
+  int64_t limit = 0;  // of executors
+  int64_t running = 0;
 };
 
 struct MasterApp {
@@ -108,22 +141,28 @@ struct MasterApp {
   AppState state = AppState::Waiting;
   std::map<int32_t, MasterExecutor> executors;
   int32_t next_executor = 0;
-  int32_t failures = 0;    // of executors, since the last that ran
-  int32_t short_runs = 0;  // of executors, one after the other
-  Time not_before{};       // of its next executor
-  int64_t executor_limit = std::numeric_limits<int32_t>::max();
+  int32_t failures = 0;                      // of executors, since the last that ran
+  int32_t short_runs = 0;                    // of executors, one after the other
+  Time not_before{};                         // of its next executor
+  std::map<int32_t, ProfileDemand> demands;  // by resource profile
   int32_t cores_granted = 0;
   std::string reason;  // why it gets no executor, as it was told
 
+  /// Of the default profile, as the description says; to be called when that is known.
+  void set_default_demand();
+  /// Source: Spark 4.3 ApplicationInfo.requestExecutors.
+  void want(const ProfileRequest& request);
   void add(const WorkerId& worker, const ExecutorDescription& e) {
     if (!executors.emplace(e.executor, MasterExecutor{e, worker, {}}).second) return;
     cores_granted += e.cores;
+    ++demands[e.profile].running;
     if (e.executor >= next_executor) next_executor = e.executor + 1;
   }
   void remove_executor(int32_t executor) {
     auto it = executors.find(executor);
     if (it == executors.end()) return;
     cores_granted -= it->second.description.cores;
+    --demands[it->second.description.profile].running;
     executors.erase(it);
   }
 };

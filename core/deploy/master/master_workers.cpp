@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/deploy/master/master.hpp"
+#include "core/resources/discovery.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -47,12 +48,15 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
   w.id = m.id, w.host = m.host, w.port = m.port;
   w.cores = m.cores, w.memory_mib = m.memory_mib;
   w.web_ui_url = m.web_ui_url, w.master_url = m.master_address_used;
+  w.resources = w.resources_free = m.resources;
   MasterWorker& added = workers_.insert_or_assign(m.id, std::move(w)).first->second;
   attach(t, from, added);
-  persist(t, PersistedWorker{m.id, m.host, m.port, m.cores, m.memory_mib, m.web_ui_url});
+  persist(t,
+          PersistedWorker{m.id, m.host, m.port, m.cores, m.memory_mib, m.web_ui_url, m.resources});
   log(t, Level::Info,
       "Registering worker " + address_of(m.host, m.port) + " with " + std::to_string(m.cores) +
-          " cores, " + std::to_string(m.memory_mib) + " MiB RAM");
+          " cores, " + std::to_string(m.memory_mib) + " MiB RAM" +
+          (m.resources.empty() ? "" : ", " + show_resources(m.resources)));
   send(t, added, RegisteredWorker{m.master_address_used, options_.web_ui_url, false});
   schedule(t);
 }
@@ -96,7 +100,7 @@ void Master::handle(const Turn& t, PeerId from, const WorkerLatestState& m) {
   if (!w) {
     log(t, Level::Warn, "Worker state from unknown worker: " + m.id.value);
   } else if (w->state == WorkerState::Unknown) {
-    worker_is_back(t, from, *w, m.executors, m.drivers);
+    worker_is_back(t, from, *w, m.executors, m.drivers, m.driver_resources);
   } else {
     end_unknown(t, *w, m.executors, m.drivers);
     end_unheard(t, *w, m);
@@ -150,10 +154,8 @@ void Master::remove_worker(const Turn& t, MasterWorker& w, const std::string& wh
   forget_peers(w.id);
   drop_outgoing(t, w.id);
   release_executors(t, w, ExecutorState::Lost, "worker lost: " + why);
-  w.executors.clear();
-  std::map<DriverId, DriverDescription> drivers = std::move(w.drivers);
-  w.drivers.clear();
-  w.cores_used = 0, w.memory_used_mib = 0;
+  const std::map<DriverId, DriverDescription> drivers = std::move(w.drivers);
+  w.clear();
   for (auto& [id, a] : apps_) send(t, a, WorkerRemoved{w.id, w.host, why});
   persist(t, ForgottenWorker{w.id});
   for (const auto& [id, d] : drivers) {

@@ -7,6 +7,14 @@
 namespace tinderbox::core {
 namespace {
 
+/// Whether `free` is enough for `times` the wanted amounts.
+bool covers(const ResourceAmounts& free, const ResourceAmounts& wanted, int64_t times) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
+    const auto at = free.find(want.first);
+    return at != free.end() && at->second >= want.second * times;
+  });
+}
+
 /// The running state of one assignment.
 class Assignment {
  public:
@@ -26,7 +34,8 @@ class Assignment {
     bool grows = !need_.cores && executors_[i] > 0;
     if (grows) return true;
     return offers_[i].memory_free_mib - executors_[i] * need_.memory_mib >= need_.memory_mib &&
-           need_.running + assigned_ < need_.limit;
+           need_.running + assigned_ < need_.limit &&
+           covers(offers_[i].resources_free, need_.resources, executors_[i] + 1);
   }
 
   void give(size_t i) {
@@ -49,17 +58,30 @@ class Assignment {
   std::vector<int64_t> executors_;
 };
 
-bool fits(const WorkerOffer& o, int32_t cores, int64_t memory_mib) {
-  return o.cores_free >= cores && o.memory_free_mib >= memory_mib;
+bool fits(const WorkerOffer& o, int32_t cores, int64_t memory_mib,
+          const ResourceAmounts& resources) {
+  return o.cores_free >= cores && o.memory_free_mib >= memory_mib && has_resources(o, resources);
+}
+
+void place(WorkerOffer& on, const DriverNeed& driver) {
+  on.cores_free -= driver.cores;
+  on.memory_free_mib -= driver.memory_mib;
+  on.idle = false;
+  for (const auto& [name, amount] : driver.resources) on.resources_free[name] -= amount;
 }
 
 }  // namespace
+
+bool has_resources(const WorkerOffer& offer, const ResourceAmounts& wanted) {
+  return covers(offer.resources_free, wanted, 1);
+}
 
 std::vector<size_t> usable_workers(const ExecutorNeed& need, std::span<const WorkerOffer> offers,
                                    WorkerOrder order) {
   std::vector<size_t> usable;
   for (size_t i = 0; i < offers.size(); ++i)
-    if (fits(offers[i], need.cores.value_or(1), need.memory_mib)) usable.push_back(i);
+    if (fits(offers[i], need.cores.value_or(1), need.memory_mib, need.resources))
+      usable.push_back(i);
   auto sort_by = [&](auto key) {
     std::stable_sort(usable.begin(), usable.end(),
                      [&](size_t a, size_t b) { return key(offers[a]) < key(offers[b]); });
@@ -113,9 +135,9 @@ std::vector<DriverPlace> place_drivers(std::span<const DriverNeed> drivers,
     for (size_t visited = 0; visited < workers.size() && !places[d].worker; ++visited) {
       WorkerOffer& w = workers[next];
       last_was_idle = w.idle;
-      if (fits(w, drivers[d].cores, drivers[d].memory_mib)) {
+      if (fits(w, drivers[d].cores, drivers[d].memory_mib, drivers[d].resources)) {
         places[d].worker = next;
-        w = {w.cores_free - drivers[d].cores, w.memory_free_mib - drivers[d].memory_mib, false};
+        place(w, drivers[d]);
       }
       next = (next + 1) % workers.size();
     }

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "net/wire/messages.hpp"
+
 namespace tinderbox::core {
 
 /// What one live worker has to give.
@@ -15,16 +17,18 @@ struct WorkerOffer {
   int32_t cores_free = 0;
   int64_t memory_free_mib = 0;
   bool idle = false;  // runs nothing
+  ResourceAmounts resources_free;
 };
 
 /// What one application still wants of one resource profile.
 struct ExecutorNeed {
   std::optional<int32_t>
-      cores;               // of an executor; none: one executor takes all that its worker gives
-  int64_t memory_mib = 0;  // of an executor
-  int32_t cores_left = 0;  // that the application may still be given
-  int64_t running = 0;     // executors that it has
-  int64_t limit = 0;       // of executors, those it has included
+      cores;                  // of an executor; none: one executor takes all that its worker gives
+  int64_t memory_mib = 0;     // of an executor
+  int32_t cores_left = 0;     // that the application may still be given
+  int64_t running = 0;        // executors that it has
+  int64_t limit = 0;          // of executors, those it has included
+  ResourceAmounts resources;  // of an executor
 };
 
 /// Source: Spark 4.3 spark.deploy.workerSelectionPolicy.
@@ -35,6 +39,9 @@ enum class WorkerOrder : uint8_t {
   kMemoryFreeAsc,
   kWorkerId
 };
+
+/// Whether so much is free.
+bool has_resources(const WorkerOffer& offer, const ResourceAmounts& wanted);
 
 /// Positions of the workers that could take one executor, in the order of preference.
 /// Shape: `offers` is in the order of worker ids, which also decides between equals.
@@ -51,6 +58,7 @@ std::vector<int32_t> assign_cores(const ExecutorNeed& need, std::span<const Work
 struct DriverNeed {
   int32_t cores = 0;
   int64_t memory_mib = 0;
+  ResourceAmounts resources;
 };
 struct DriverPlace {
   std::optional<size_t> worker;

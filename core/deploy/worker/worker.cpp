@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/resources/discovery.hpp"
+
 namespace tinderbox::core {
 namespace {
 
@@ -60,7 +62,8 @@ void Worker::handle(const Turn& t, const StartWorker&) {
   log(t, Level::Info,
       "Starting worker " + options_.host + ":" + std::to_string(options_.port) + " with " +
           std::to_string(options_.cores) + " cores, " + std::to_string(options_.memory_mib) +
-          " MiB RAM");
+          " MiB RAM" +
+          (options_.resources.empty() ? "" : ", " + show_resources(options_.resources)));
   register_with_master(t);
 }
 
@@ -134,7 +137,8 @@ void Worker::handle(const Turn& t, const Connected& e) {
                                                         options_.cores,
                                                         options_.memory_mib,
                                                         options_.web_ui_url,
-                                                        ticket.url}});
+                                                        ticket.url,
+                                                        options_.resources}});
 }
 
 void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
@@ -146,8 +150,8 @@ void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
   std::string url = configured ? tried->second : m.master_address;
   master_web_ui_url_ = m.master_web_ui_url;
   connected_to(t, from, url);
-  t.out.push_back(
-      Send<ToMaster>{from, WorkerLatestState{id_, running_executors(), running_drivers()}});
+  t.out.push_back(Send<ToMaster>{
+      from, WorkerLatestState{id_, running_executors(), running_drivers(), driver_resources()}});
   if (decommissioned_) t.out.push_back(Send<ToMaster>{from, WorkerDecommissioning{id_}});
 }
 
@@ -214,8 +218,9 @@ void Worker::handle(const Turn& t, PeerId, const MasterChanged& m) {
 
 void Worker::adopt(const Turn& t, PeerId master) {
   connected_to(t, master, master_url_);
-  t.out.push_back(
-      Send<ToMaster>{master, WorkerSchedulerState{id_, running_executors(), running_drivers()}});
+  t.out.push_back(Send<ToMaster>{
+      master,
+      WorkerSchedulerState{id_, running_executors(), running_drivers(), driver_resources()}});
   if (decommissioned_) t.out.push_back(Send<ToMaster>{master, WorkerDecommissioning{id_}});
 }
 
@@ -297,6 +302,16 @@ WorkerStatus Worker::status() const {
   s.master_url = master_url_, s.master_web_ui_url = master_web_ui_url_;
   s.cores = options_.cores, s.cores_used = cores_used_;
   s.memory_mib = options_.memory_mib, s.memory_used_mib = memory_used_mib_;
+  s.resources = options_.resources;
+  const auto use = [&](const ResourceAddresses& resources) {
+    for (const auto& [name, addresses] : resources) {
+      std::vector<std::string>& used = s.resources_used[name];
+      used.insert(used.end(), addresses.begin(), addresses.end());
+    }
+  };
+  for (const auto& [name, addresses] : s.resources) s.resources_used[name];
+  for (const auto& [key, e] : executors_) use(e.launch.resources);
+  for (const auto& [id, d] : drivers_) use(d.resources);
   for (const auto& [key, e] : executors_) s.executors.push_back(row_of(e));
   s.finished_executors.assign(finished_executors_.begin(), finished_executors_.end());
   for (const auto& [id, d] : drivers_) s.drivers.push_back(row_of(d));

@@ -32,6 +32,7 @@ struct WorkerOptions {
   std::string web_ui_url;  // http://host:port
   int32_t cores = 0;
   int64_t memory_mib = 0;
+  ResourceAddresses resources;
   std::vector<std::string> masters;  // spark://host:port each
   std::string work_dir;
   std::vector<std::string> local_dirs;
@@ -47,7 +48,7 @@ struct WorkerOptions {
   bool cleanup = false;
   Duration cleanup_interval{}, app_data_ttl{};
 };
-/// All but host, port, pages' URL, cores, memory, masters, work directory and zone.
+/// All but host, port, pages' URL, cores, memory, resources, masters, work directory and zone.
 /// Errors: conf::Error for a value that cannot be used.
 WorkerOptions worker_options(const conf::Conf& conf);
 
@@ -134,6 +135,7 @@ class Worker {
   struct Driver {
     DriverId id;
     DriverDescription description;
+    ResourceAddresses resources;
     uint64_t ticket = 0;  // of its latest run
     Time submitted{}, started{};
     int64_t wait_seconds = 1;
@@ -208,6 +210,7 @@ class Worker {
   void end_driver(const Turn& t, const DriverId& id, DriverState state, std::string exception);
   void relaunch(const Turn& t, uint64_t ticket);
   std::vector<DriverId> running_drivers() const;
+  std::vector<DriverResources> driver_resources() const;
   DriverRow row_of(const Driver& d) const;
 
   // worker_executors.cpp: processes of both kinds

@@ -1,8 +1,10 @@
 // Drivers on a worker (cluster mode): run, run again when supervised, end.
 #include <algorithm>
 
+#include "conf/values/custom_resources.hpp"
 #include "core/deploy/pages.hpp"
 #include "core/deploy/worker/worker.hpp"
+#include "core/resources/discovery.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 /// DriverRunner.
 constexpr Duration kGoodRun = std::chrono::seconds(5);
 constexpr int64_t kLongestWait = int64_t{1} << 30;  // seconds
+constexpr const char* kResourcesFile = "resource-spark.driver.json";
 
 }  // namespace
 
@@ -20,6 +23,7 @@ void Worker::handle(const Turn& t, PeerId from, const LaunchDriver& m) {
   Driver& d = drivers_[m.id];
   d.id = m.id;
   d.description = m.description;
+  d.resources = m.resources;
   d.submitted = t.now;
   cores_used_ += m.description.cores;
   memory_used_mib_ += m.description.memory_mib;
@@ -54,6 +58,12 @@ void Worker::run_driver(const Turn& t, Driver& d) {
   }
   s.properties = c.properties;
   s.directory = options_.work_dir + "/" + d.id.value;
+  if (!d.resources.empty()) {
+    s.files[kResourcesFile] =
+        resources_file(conf::component_of(conf::ResourceOwner::kDriver), d.resources);
+    s.properties[std::string(conf::kDriverResourcesFile.spec.name)] =
+        s.directory + "/" + kResourcesFile;
+  }
   t.out.push_back(std::move(s));
 }
 
@@ -133,6 +143,7 @@ DriverRow Worker::row_of(const Driver& d) const {
           d.state,
           d.description.cores,
           d.description.memory_mib,
+          d.description.resources,
           id_,
           d.description.command.main_class,
           d.exception};
@@ -142,6 +153,13 @@ std::vector<DriverId> Worker::running_drivers() const {
   std::vector<DriverId> running;
   for (const auto& [id, d] : drivers_) running.push_back(id);
   return running;
+}
+
+std::vector<DriverResources> Worker::driver_resources() const {
+  std::vector<DriverResources> held;
+  for (const auto& [id, d] : drivers_)
+    if (!d.resources.empty()) held.push_back({id, d.resources});
+  return held;
 }
 
 }  // namespace tinderbox::core

@@ -3,9 +3,11 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "conf/values/custom_resources.hpp"
 #include "core/deploy/pages.hpp"
 #include "core/deploy/worker/worker.hpp"
 #include "core/exit_reasons.hpp"
+#include "core/resources/discovery.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -14,6 +16,7 @@ namespace {
 /// ExecutorRunner.
 constexpr Duration kTerminatePatience = std::chrono::seconds(10);
 constexpr int kSigTerm = 15, kSigKill = 9;
+constexpr const char* kResourcesFile = "resource-spark.executor.json";
 
 /// An argument is replaced only when it is the placeholder and nothing else.
 std::string filled(const std::string& argument, const std::map<std::string, std::string>& values) {
@@ -89,6 +92,11 @@ Spawn Worker::spawn_of(const Executor& e) {
   }
   s.properties = c.properties;
   s.directory = options_.work_dir + "/" + e.launch.app.value + "/" + id;
+  if (!e.launch.resources.empty()) {
+    s.files[kResourcesFile] =
+        resources_file(conf::component_of(conf::ResourceOwner::kExecutor), e.launch.resources);
+    s.arguments.insert(s.arguments.end(), {"--resourcesFile", s.directory + "/" + kResourcesFile});
+  }
   return s;
 }
 
@@ -171,14 +179,16 @@ WorkerExecutorRow Worker::row_of(const Executor& e) {
           d.user,
           d.max_cores,
           d.memory_per_executor_mib,
-          d.command};
+          d.command,
+          e.launch.resources,
+          d.resources_per_executor};
 }
 
 std::vector<ExecutorDescription> Worker::running_executors() const {
   std::vector<ExecutorDescription> running;
   for (const auto& [key, e] : executors_)
-    running.push_back(
-        {key.first, key.second, e.launch.profile, e.launch.cores, e.launch.memory_mib, e.state});
+    running.push_back({key.first, key.second, e.launch.profile, e.launch.cores, e.launch.memory_mib,
+                       e.state, e.launch.resources});
   return running;
 }
 

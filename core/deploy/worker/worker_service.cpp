@@ -5,12 +5,14 @@
 
 #include "conf/secret.hpp"
 #include "conf/sources/properties.hpp"
+#include "conf/values/custom_resources.hpp"
 #include "core/deploy/pages.hpp"
 #include "core/deploy/service_parts.hpp"
 #include "core/deploy/worker/log_page.hpp"
 #include "core/deploy/worker/peer_file.hpp"
 #include "core/deploy/worker/work_dirs.hpp"
 #include "core/deploy/worker/worker.hpp"
+#include "core/resources/discovery.hpp"
 #include "core/shell.hpp"
 #include "net/names.hpp"
 #include "net/process/elf.hpp"
@@ -86,6 +88,7 @@ class WorkerService::Impl {
     s.environment = e.environment;
     s.properties = conf::to_properties(pairs_of(e.properties));
     s.directory = e.directory;
+    s.files = e.files;
     if (!e.arguments.empty() && e.arguments[0] == "driver") s.title = "Launch Command";
     processes_.spawn(std::move(s));
   }
@@ -133,10 +136,24 @@ class WorkerService::Impl {
     o.web_ui_url = web_ui_url_;
     o.cores = options_.cores;
     o.memory_mib = options_.memory_mib;
+    o.resources = find_own_resources();
     o.masters = options_.masters;
     o.work_dir = options_.work_dir;
     o.zone = zone_;
     return o;
+  }
+
+  /// Errors: conf::Error.
+  ResourceAddresses find_own_resources() const {
+    std::map<std::string, ExecutorResource> wanted;
+    for (const auto& [name, setting] :
+         conf::resource_settings(options_.conf, conf::ResourceOwner::kWorker))
+      wanted[name] = {setting.amount, setting.discovery_script};
+    Result<ResourceAddresses> found =
+        find_resources(*files_, conf::component_of(conf::ResourceOwner::kWorker), wanted,
+                       options_.conf.get(conf::kWorkerResourcesFile));
+    if (!found) throw conf::Error("Failed to setup worker resources: " + found.error().message);
+    return std::move(*found);
   }
 
   void start_pages() {

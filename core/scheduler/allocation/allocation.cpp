@@ -5,11 +5,11 @@
 #include <cmath>
 #include <utility>
 
+#include "core/resources/resource_profile.hpp"
+
 namespace tinderbox::core {
 
 namespace {
-constexpr int32_t kDefaultProfile = 0;
-
 StageAttempt attempt_of(const TaskInfo& task) { return {task.stage, task.stage_attempt}; }
 
 int32_t share(int64_t tasks, double ratio, int32_t slots) {

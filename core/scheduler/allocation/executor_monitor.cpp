@@ -151,6 +151,7 @@ void ExecutorMonitor::block_updated(const ExecutorId& executor, const BlockUpdat
   Tracker* t = find(executor);
   if (!t) return;
   const std::optional<BlockId> id = parse_block_id(block.block);
+  if (id && id->kind == BlockId::Kind::ShuffleData) return took_output(*t, ShuffleId{id->owner});
   if (!id || id->kind != BlockId::Kind::Rdd) return;
   const bool held = (block.in_memory || block.on_disk) &&
                     !(options_.shuffle_service && options_.service_has_rdds && block.on_disk);
@@ -158,6 +159,14 @@ void ExecutorMonitor::block_updated(const ExecutorId& executor, const BlockUpdat
   const bool first = t->cached.empty();
   t->cached[RddId{id->owner}].insert(id->part);
   if (first) update_deadline(*t);
+}
+
+/// From a decommissioned executor. Source: Spark ExecutorMonitor.onBlockUpdated.
+void ExecutorMonitor::took_output(Tracker& t, ShuffleId shuffle) {
+  if (!tracks_shuffles() || !t.shuffles.insert(shuffle).second) return;
+  const auto jobs = jobs_of_.find(shuffle);
+  t.active_shuffle |= jobs != jobs_of_.end() && !jobs->second.empty();
+  update_deadline(t);
 }
 
 void ExecutorMonitor::rdd_unpersisted(RddId rdd) {

@@ -85,6 +85,7 @@ class ExecutorMonitor {
   void running(Tracker& tracker, int32_t change, Time now);
   void update_deadline(Tracker& tracker);
   void uncache(Tracker& tracker, RddId rdd, int32_t partition);
+  void took_output(Tracker& tracker, ShuffleId shuffle);
   void activate(Tracker& tracker, const std::set<ShuffleId>& active);
 
   const AllocationOptions& options_;

@@ -5,6 +5,7 @@
 
 #include "conf/error.hpp"
 #include "conf/keys.hpp"
+#include "core/resources/resource_profile.hpp"
 
 namespace tinderbox::core {
 
@@ -39,13 +40,17 @@ void check_times(const AllocationOptions& o) {
 }
 
 /// Outputs on executors that go would be lost, and computed again by whoever reads them. Spark has
-/// further conditions: a shuffle service, and migration of shuffle blocks; there is neither here.
-void check_shuffles(const AllocationOptions& o) {
-  if (o.shuffle_tracking) return;
+/// a further condition, a shuffle service; there is none here.
+void check_shuffles(const AllocationOptions& o, const conf::Conf& conf) {
+  const bool moved =
+      o.decommission && conf.get(conf::kMigration) && conf.get(conf::kMigrateShuffles);
+  if (o.shuffle_tracking || moved) return;
   throw conf::Error(
       "Dynamic allocation of executors requires one of the following conditions: 1) enabling "
       "shuffle tracking through " +
-      name(conf::kAllocationShuffleTracking.spec) + ".");
+      name(conf::kAllocationShuffleTracking.spec) +
+      ". 2) enabling shuffle blocks decommission through " + name(conf::kDecommissionEnabled.spec) +
+      ", " + name(conf::kMigration.spec) + " and " + name(conf::kMigrateShuffles.spec) + ".");
 }
 
 int32_t tasks_per_executor(const conf::Conf& conf) {
@@ -54,7 +59,8 @@ int32_t tasks_per_executor(const conf::Conf& conf) {
   if (cpus <= 0 || cores < cpus)
     throw conf::Error("The number of cores per executor (=" + std::to_string(cores) +
                       ") has to be >= the number of cpus per task = " + std::to_string(cpus) + ".");
-  return cores / cpus;
+  const ResourceProfile profile = default_profile(conf);
+  return std::max(1, slots_of(needs_of(profile, profile), cores, amounts_of(profile)));
 }
 
 void choose_initial(AllocationOptions& o, const conf::Conf& conf) {
@@ -91,7 +97,7 @@ AllocationOptions allocation_options(const conf::Conf& conf) {
   o.decommission = conf.get(conf::kDecommissionEnabled);
   check_bounds(o);
   check_times(o);
-  check_shuffles(o);
+  check_shuffles(o, conf);
   if (!(o.ratio > 0 && o.ratio <= 1))
     throw conf::Error(name(conf::kAllocationRatio.spec) + " must be > 0 and <= 1.0");
   o.tasks_per_executor = tasks_per_executor(conf);

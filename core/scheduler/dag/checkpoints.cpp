@@ -17,18 +17,20 @@ struct RewiredNode final : Node {
     partitioner = original->partitioner;
     preferred = original->preferred;
     source_data = original->source_data;
-    determinism = original->determinism;
-    barrier = original->barrier;
+    order_sensitive = original->order_sensitive;
+    starts_barrier = original->starts_barrier;
     storage_bits = original->storage_bits.load();
+    profile = original->profile.load();
   }
   const Descriptor* descriptor() const override { return original->descriptor(); }
   Bytes captured() const override { return original->captured(); }
   NodePtr original;
 };
 
-const NodePtr& parent_of(const Dependency& dependency) {
-  if (const auto* narrow = std::get_if<NarrowDependency>(&dependency)) return narrow->parent;
-  return std::get<ShufflePtr>(dependency)->parent;
+ShufflePtr with_parent(const ShufflePtr& shuffle, NodePtr parent) {
+  ShuffleDependency copy = *shuffle;
+  copy.parent = std::move(parent);
+  return std::make_shared<const ShuffleDependency>(std::move(copy));
 }
 
 Dependency with_parent(const Dependency& dependency, NodePtr parent) {
@@ -37,9 +39,7 @@ Dependency with_parent(const Dependency& dependency, NodePtr parent) {
     copy.parent = std::move(parent);
     return copy;
   }
-  ShuffleDependency copy = *std::get<ShufflePtr>(dependency);
-  copy.parent = std::move(parent);
-  return std::make_shared<const ShuffleDependency>(std::move(copy));
+  return with_parent(std::get<ShufflePtr>(dependency), std::move(parent));
 }
 
 }  // namespace
@@ -78,9 +78,15 @@ NodePtr Checkpoints::rewire(const NodePtr& root) const {
     auto copy = std::make_shared<RewiredNode>(node);
     for (const Dependency& d : node->dependencies)
       copy->dependencies.push_back(with_parent(d, done.at(parent_of(d).get())));
+    derive(*copy);
     done[node.get()] = std::move(copy);
   }
   return done.at(root.get());
+}
+
+ShufflePtr Checkpoints::rewire(const ShufflePtr& shuffle) const {
+  NodePtr parent = rewire(shuffle->parent);
+  return parent == shuffle->parent ? shuffle : with_parent(shuffle, std::move(parent));
 }
 
 }  // namespace tinderbox::core

@@ -12,6 +12,8 @@ class Checkpoints {
   void done(RddId rdd, NodePtr replacement) { replaced_[rdd] = std::move(replacement); }
   /// `root` with every checkpointed ancestor replaced; `root` itself when there is none.
   NodePtr rewire(const NodePtr& root) const;
+  /// The same with what it shuffles.
+  ShufflePtr rewire(const ShufflePtr& shuffle) const;
 
  private:
   std::map<RddId, NodePtr> replaced_;

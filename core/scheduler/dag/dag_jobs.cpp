@@ -1,7 +1,9 @@
 // Jobs from start to end: submission, success, failure, cancellation.
 #include <algorithm>
 
+#include "core/plan/bytes.hpp"
 #include "core/scheduler/dag/dag_scheduler.hpp"
+#include "core/scheduler/resources/stage_profiles.hpp"
 
 namespace tinderbox::core {
 
@@ -20,6 +22,8 @@ bool has_tag(const PropertiesPtr& properties, const std::string& tag) {
          std::string::npos;
 }
 
+bool any_job(const Job&) { return true; }
+
 }  // namespace
 
 // ---- start -------------------------------------------------------------------------------------
@@ -31,7 +35,10 @@ void DagScheduler::refuse(uint64_t ticket, JobId id, std::string error, Turn& tu
 void DagScheduler::submit(JobRequest request, Turn& turn) {
   if (stopped_) return refuse(request.ticket, {}, "SparkContext has been shutdown", turn);
   if (!dead_reason_.empty()) return refuse(request.ticket, {}, kAborted + dead_reason_, turn);
-  const int32_t n = request.root->num_partitions;
+  if (request.map_stage && request.map_stage->parent->num_partitions == 0)
+    return refuse(request.ticket, {}, "Can't run submitMapStage on RDD with 0 partitions", turn);
+  const int32_t n = request.map_stage ? 0 : request.root->num_partitions;
+  if (request.map_stage) request.partitions.clear();
   for (const int32_t p : request.partitions)
     if (p < 0 || p >= n)
       return refuse(request.ticket, {},
@@ -39,8 +46,28 @@ void DagScheduler::submit(JobRequest request, Turn& turn) {
                         ". Total number of partitions: " + std::to_string(n),
                     turn);
   const JobId id{next_job_++};
-  if (request.partitions.empty()) return submit_empty(request, id, turn);
+  if (request.partitions.empty() && !request.map_stage) return submit_empty(request, id, turn);
+  std::string conflict = conflict_in(request);
+  if (profiles_) tell_profiles(turn);
+  if (!conflict.empty()) return refuse(request.ticket, id, std::move(conflict), turn);
   start_job(request, id, turn);
+}
+
+/// Why some stage has no resource profile; empty: each has one.
+std::string DagScheduler::conflict_in(const JobRequest& request) {
+  profiles_ |= request.profiles;
+  if (!profiles_) return {};
+  const NodePtr& last = request.map_stage ? request.map_stage->parent : request.root;
+  return profile_conflict(checkpoints_.rewire(last), tasks_.profiles(), options_.merge_profiles);
+}
+
+void DagScheduler::tell_profiles(Turn& turn) {
+  const Profiles& profiles = tasks_.profiles();
+  for (; profiles_told_ < profiles.count(); ++profiles_told_) {
+    ResourceProfileAdded& event = turn.post<ResourceProfileAdded>();
+    event.number = profiles_told_;
+    event.profile = profiles.profile(profiles_told_);
+  }
 }
 
 void DagScheduler::submit_empty(JobRequest& request, JobId id, Turn& turn) {
@@ -56,29 +83,38 @@ void DagScheduler::submit_empty(JobRequest& request, JobId id, Turn& turn) {
   turn.out.push_back(DeliverJobEnd{request.ticket, id, {}});
 }
 
+StageId DagScheduler::final_stage_for(const JobRequest& request, JobId id) {
+  if (request.map_stage) return map_stage_for(checkpoints_.rewire(request.map_stage), id);
+  Stage& last = create_stage(checkpoints_.rewire(request.root), nullptr, id, request.call_site);
+  last.result_of = id;
+  last.info.num_tasks = static_cast<int32_t>(request.partitions.size());
+  return last.id;
+}
+
 void DagScheduler::start_job(JobRequest& request, JobId id, Turn& turn) {
   Job& job = jobs_[id];
   job.id = id;
   job.ticket = request.ticket;
+  job_by_ticket_[job.ticket] = id;
+  placement_.forget();
+  const StageId last = final_stage_for(request, id);
+  job.final_stage = last;
+  add_job_to(last, id);
+  if (held_back(request, id, turn)) return;
   job.partitions = std::move(request.partitions);
-  job.finished.resize(job.partitions.size());
+  job.finished.resize(request.map_stage ? 1 : job.partitions.size());
   job.action = request.action;
   job.action_captured = std::move(request.action_captured);
   job.properties =
       std::make_shared<const std::map<std::string, std::string>>(std::move(request.properties));
-  job_by_ticket_[job.ticket] = id;
-  placement_.forget();
-  Stage& last = create_stage(checkpoints_.rewire(request.root), nullptr, id, request.call_site);
-  last.result_of = id;
-  last.info.num_tasks = static_cast<int32_t>(job.partitions.size());
-  job.final_stage = last.id;
-  add_job_to(last.id, id);
   JobStarted& event = turn.post<JobStarted>();
   event.job = id;
   event.time = turn.now;
   event.properties = *job.properties;
   for (const StageId s : job.stages) event.stages.push_back(stages_.at(s).info);
-  submit_stage(last.id, turn);
+  // Only a map stage can be there already.
+  if (request.map_stage && available(stages_.at(last))) return finish_map_stage_jobs(last, turn);
+  submit_stage(last, turn);
 }
 
 // ---- end ---------------------------------------------------------------------------------------
@@ -100,6 +136,33 @@ void DagScheduler::finish_job(Job& job, Stage& stage, Turn& turn) {
   end_job(job, {}, turn);
 }
 
+namespace {
+Payload encode_statistics(const std::vector<int64_t>& bytes) {
+  Bytes encoded;
+  Encoder out(encoded);
+  for (const int64_t b : bytes) out.scalar(b);
+  return Payload(std::move(encoded));
+}
+}  // namespace
+
+/// Jobs that wanted nothing but the outputs of `stage`, which are all there.
+void DagScheduler::finish_map_stage_jobs(StageId stage, Turn& turn) {
+  std::vector<JobId> done;
+  for (const JobId id : stages_.at(stage).jobs)
+    if (jobs_.at(id).final_stage == stage) done.push_back(id);
+  if (done.empty()) return;
+  const Payload statistics = encode_statistics(outputs_.statistics(stages_.at(stage).shuffle->id));
+  for (const JobId id : done) {
+    Job& job = jobs_.at(id);
+    const uint64_t ticket = job.ticket;
+    cancel_independent_stages(job, "Job " + std::to_string(id.value) + " is finished.", turn);
+    end_job(job, {}, turn);
+    clean_up(id);
+    turn.out.emplace_back(std::in_place_type<DeliverResult>, ticket, 0, statistics);
+    turn.out.push_back(DeliverJobEnd{ticket, id, {}});
+  }
+}
+
 void DagScheduler::fail_job(JobId id, const std::string& error, Turn& turn) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
@@ -109,9 +172,13 @@ void DagScheduler::fail_job(JobId id, const std::string& error, Turn& turn) {
   clean_up(id);
 }
 
+bool DagScheduler::interrupts(const Job& job) {
+  return property(job.properties, "spark.job.interruptOnCancel") == "true";
+}
+
 void DagScheduler::cancel_independent_stages(const Job& job, const std::string& reason,
                                              Turn& turn) {
-  const bool interrupt = property(job.properties, "spark.job.interruptOnCancel") == "true";
+  const bool interrupt = interrupts(job);
   for (const StageId id : job.stages) {
     Stage& stage = stages_.at(id);
     if (stage.jobs.size() != 1 || !running_.contains(id)) continue;
@@ -130,6 +197,7 @@ void DagScheduler::clean_up(JobId id) {
     running_.erase(s);
     failed_.erase(s);
     commits_.stage_end(s);
+    if (stage.root->barrier) barriers_.end(s);
     if (stage.is_map()) map_stages_.erase(stage.shuffle->id);
     stages_.erase(s);
   }
@@ -173,8 +241,11 @@ void DagScheduler::cancel_jobs_where(const std::function<bool(const Job&)>& chos
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_)
     if (chosen(job)) ids.push_back(id);
-  for (const JobId id : ids)
-    fail_job(id, "Job " + std::to_string(id.value) + " cancelled " + reason, turn);
+  const auto error = [&](JobId id) {
+    return "Job " + std::to_string(id.value) + " cancelled " + reason;
+  };
+  for (const JobId id : ids) fail_job(id, error(id), turn);
+  fail_delayed_jobs(chosen, error, turn);
 }
 
 void DagScheduler::cancel_job(uint64_t ticket, const std::string& reason, Turn& turn) {
@@ -201,24 +272,27 @@ void DagScheduler::cancel_stage(StageId stage, const std::string& reason, Turn& 
 }
 
 void DagScheduler::cancel_all(Turn& turn) {
-  cancel_jobs_where([](const Job&) { return true; }, "as part of cancellation of all jobs", turn);
+  cancel_jobs_where(any_job, "as part of cancellation of all jobs", turn);
 }
 
 void DagScheduler::backend_dead(const std::string& reason, Turn& turn) {
   dead_reason_ = reason.empty() ? "the cluster manager is gone" : reason;
   while (!jobs_.empty()) fail_job(jobs_.begin()->first, kAborted + dead_reason_, turn);
+  fail_delayed_jobs(
+      any_job, [&](JobId) { return kAborted + dead_reason_; }, turn);
 }
 
 void DagScheduler::stop(Turn& turn) {
   stopped_ = true;
+  const auto error = [](JobId id) {
+    return "Job " + std::to_string(id.value) + " cancelled because SparkContext was shut down";
+  };
   while (!jobs_.empty()) {
     const Job& job = jobs_.begin()->second;
     cancel_independent_stages(job, "Stage cancelled because SparkContext was shut down", turn);
-    fail_job(
-        job.id,
-        "Job " + std::to_string(job.id.value) + " cancelled because SparkContext was shut down",
-        turn);
+    fail_job(job.id, error(job.id), turn);
   }
+  fail_delayed_jobs(any_job, error, turn);
 }
 
 }  // namespace tinderbox::core

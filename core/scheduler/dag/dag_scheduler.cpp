@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conf/values/units.hpp"
+#include "core/scheduler/resources/stage_profiles.hpp"
 
 namespace tinderbox::core {
 
@@ -22,11 +23,13 @@ DagScheduler::DagScheduler(const DriverOptions& options, const ProgramCodec& cod
       outputs_(outputs),
       blocks_(blocks),
       commits_(commits),
-      placement_(blocks, outputs, options.reduce_locality) {}
+      placement_(blocks, outputs, options.reduce_locality),
+      barriers_(options.barrier.sync_timeout) {}
 
 bool DagScheduler::idle() const {
   return jobs_.empty() && job_by_ticket_.empty() && stages_.empty() && map_stages_.empty() &&
-         waiting_.empty() && running_.empty() && failed_.empty();
+         waiting_.empty() && running_.empty() && failed_.empty() && delayed_.empty() &&
+         barriers_.empty();
 }
 
 Stage* DagScheduler::find(StageId id) {
@@ -58,6 +61,9 @@ Stage& DagScheduler::create_stage(NodePtr root, ShufflePtr shuffle, JobId job, s
                 {},
                 {}};
   if (stage.is_map()) stage.info.shuffle = stage.shuffle->id;
+  if (profiles_)
+    if (Result<int32_t> p = stage_profile(stage.root, tasks_.profiles(), options_.merge_profiles))
+      stage.info.profile = *p;
   return stage;
 }
 
@@ -131,21 +137,22 @@ JobId DagScheduler::active_job_for(const Stage& stage) const {
 void DagScheduler::submit_stage(StageId id, Turn& turn) {
   Stage* stage = find(id);
   if (!stage || waiting_.contains(id) || running_.contains(id) || failed_.contains(id)) return;
-  const JobId job = active_job_for(*stage);
-  if (job.value < 0)
+  if (active_job_for(*stage).value < 0)
     return abort_stage(id, "No active job for stage " + std::to_string(id.value), turn);
   const int32_t limit = std::max(options_.max_stage_attempts, options_.max_consecutive_attempts);
   if (stage->next_attempt >= limit)
     return abort_stage(id,
-                       std::string(stage->is_map() ? "ShuffleMapStage " : "ResultStage ") +
-                           std::to_string(id.value) + " (name=" + stage->name +
+                       stage->text() + " (name=" + stage->name +
                            ") has been resubmitted for the maximum allowable number of times: " +
                            std::to_string(limit) +
                            ", which is the max value of config spark.stage.maxAttempts and "
                            "spark.stage.maxConsecutiveAttempts.",
                        turn);
   const std::vector<StageId> missing = missing_parents(*stage);
-  if (missing.empty()) return submit_missing_tasks(*stage, job, turn);
+  if (missing.empty()) {
+    if (!start_anew(*stage, turn)) return;
+    return submit_missing_tasks(*stage, active_job_for(*stage), turn);
+  }
   waiting_.insert(id);
   for (const StageId parent : missing) submit_stage(parent, turn);
 }
@@ -183,6 +190,8 @@ void DagScheduler::begin_attempt(Stage& stage, size_t tasks, Turn& turn) {
     stage.pending.assign(static_cast<size_t>(stage.root->num_partitions), false);
     stage.num_pending = static_cast<int32_t>(tasks);
   }
+  if (stage.root->barrier)
+    barriers_.start(stage.id, stage.info.attempt, static_cast<int32_t>(tasks));
   turn.post<StageSubmitted>().stage = stage.info;
 }
 
@@ -204,15 +213,19 @@ void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) 
   spec.attempt = stage.info.attempt;
   spec.priority = job_id;
   spec.map_tasks = stage.is_map();
+  spec.barrier = stage.root->barrier;
   spec.num_partitions = stage.root->num_partitions;
   spec.epoch = outputs_.epoch();
   spec.root = stage.root;
   spec.has_inputs = shape.inputs;
+  spec.profile = stage.info.profile;
   spec.properties = job.properties;
   if (shape.preferences)
     for (size_t i = 0; i < spec.ids.size(); ++i)
-      spec.preferred.push_back(
-          placement_.preferred(*stage.root, stage.is_map() ? spec.ids[i] : spec.partitions[i]));
+      spec.places.add(
+          placement_.preferred(*stage.root, stage.is_map() ? spec.ids[i] : spec.partitions[i]),
+          tasks_.executors());
+  spec.places.complete();
   tasks_.submit(std::move(spec), turn);
 }
 
@@ -237,6 +250,7 @@ void DagScheduler::mark_finished(Stage& stage, const std::string& error, bool wi
   stage.info.failure_reason = error;
   if (error.empty()) stage.failed_attempts.clear();
   if (!will_retry) commits_.stage_end(stage.id);
+  if (stage.root->barrier) barriers_.end(stage.id);
   turn.post<StageCompleted>().stage = stage.info;
   running_.erase(stage.id);
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/scheduler/dag/barrier_coordinator.hpp"
 #include "core/scheduler/dag/checkpoints.hpp"
 #include "core/scheduler/dag/commit_coordinator.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
@@ -34,6 +35,8 @@ class DagScheduler final : public StageProgress {
                MapOutputTracker& outputs, BlockMaster& blocks, CommitCoordinator& commits);
 
   void submit(JobRequest request, Turn& turn);
+  /// Listeners hear of resource profiles that they don't know yet.
+  void tell_profiles(Turn& turn);
   /// Unknown or finished jobs are not an error.
   void cancel_job(uint64_t ticket, const std::string& reason, Turn& turn);
   void cancel_group(const std::string& group, Turn& turn);
@@ -50,11 +53,18 @@ class DagScheduler final : public StageProgress {
   void task_ended(TaskEnd& end, Turn& turn) override;
   void task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) override;
   void resubmit_failed_stages(Turn& turn);
+  /// Time to look again whether there are slots for the barrier stages of a job.
+  void retry_job(JobId id, Turn& turn);
+  BarrierCoordinator& barriers() { return barriers_; }
 
   void executor_added(const ExecutorId& executor);
   /// `worker_host`: the whole host is gone.
   void executor_lost(const ExecutorId& executor, const std::string& worker_host, Turn& turn);
   void worker_removed(const std::string& host);
+  /// Of a decommissioned executor to others.
+  void outputs_moved() { placement_.forget(); }
+  bool output_moved(const TaskSet& set, int32_t index, TaskId made_by,
+                    const ExecutorId& from) const override;
 
   /// Nothing of any job is left.
   bool idle() const;
@@ -66,13 +76,17 @@ class DagScheduler final : public StageProgress {
  private:
   // dag_jobs.cpp: jobs from start to end
   void submit_empty(JobRequest& request, JobId id, Turn& turn);
+  std::string conflict_in(const JobRequest& request);
   void start_job(JobRequest& request, JobId id, Turn& turn);
+  StageId final_stage_for(const JobRequest& request, JobId id);
   void refuse(uint64_t ticket, JobId id, std::string error, Turn& turn);
   void cancel_jobs_where(const std::function<bool(const Job&)>& chosen, const std::string& reason,
                          Turn& turn);
   void fail_job(JobId id, const std::string& error, Turn& turn);
   void finish_job(Job& job, Stage& stage, Turn& turn);
+  void finish_map_stage_jobs(StageId stage, Turn& turn);
   void end_job(Job& job, const std::string& error, Turn& turn);
+  static bool interrupts(const Job& job);
   void cancel_independent_stages(const Job& job, const std::string& reason, Turn& turn);
   void clean_up(JobId id);
   void abort_stage(StageId stage, const std::string& reason, Turn& turn);
@@ -99,10 +113,38 @@ class DagScheduler final : public StageProgress {
   void result_ready(Stage& stage, TaskEnd& end, Turn& turn);
   void output_ready(Stage& stage, TaskEnd& end, Turn& turn);
   void map_stage_done(Stage& stage, Turn& turn);
+  bool outdated(const Stage& stage, int32_t attempt) const;
   void fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn);
-  void retry_later(Stage& stage, Stage& map_stage, Turn& turn);
+  void outputs_lost(Stage& map_stage, const TaskEndReason& reason);
+  bool failed_too_often(const Stage& stage) const;
+  std::string why_no_retry(const Stage& stage, const std::string& reason) const;
+  void retry_later(StageId stage, Turn& turn);
   void remove_executor_and_outputs(const ExecutorId& executor, const std::string& host,
                                    int64_t epoch, Turn& turn);
+
+  // dag_rollback.cpp: outputs that would come out otherwise when they are made again
+  std::set<StageId> with_readers(StageId stage) const;
+  bool abort_unless_revocable(const std::set<StageId>& stages, StageId source, Turn& turn);
+  void forget_outputs(const Stage& stage);
+  bool roll_back(StageId source, Turn& turn);
+  bool start_anew(Stage& stage, Turn& turn);
+
+  // dag_barrier.cpp: stages whose tasks run together
+  struct Delayed {
+    JobRequest request;
+    int32_t failures = 0;
+  };
+  struct Lack {
+    int32_t needed = 0, available = 0;
+    int32_t slots() const { return needed - available; }
+  };
+  std::string barrier_error(const Stage& stage, size_t tasks) const;
+  bool held_back(JobRequest& request, JobId id, Turn& turn);
+  void delay_job(JobRequest& request, JobId id, const Lack& lack, Turn& turn);
+  void fail_delayed_jobs(const std::function<bool(const Job&)>& chosen,
+                         const std::function<std::string(JobId)>& error, Turn& turn);
+  void give_up_attempt(Stage& stage, const TaskEnd& end, Turn& turn);
+  void barrier_task_failed(Stage& stage, const TaskEnd& end, Turn& turn);
 
   const DriverOptions& options_;
   const ProgramCodec& codec_;
@@ -112,15 +154,19 @@ class DagScheduler final : public StageProgress {
   CommitCoordinator& commits_;
   Placement placement_;
   Checkpoints checkpoints_;
+  BarrierCoordinator barriers_;
 
   int32_t next_job_ = 0, next_stage_ = 0;
   std::map<JobId, Job> jobs_;
+  std::map<JobId, Delayed> delayed_;  // until there are slots for their barrier stages
   std::map<uint64_t, JobId> job_by_ticket_;
   std::map<StageId, Stage> stages_;
   std::map<ShuffleId, StageId> map_stages_;
   std::set<StageId> waiting_, running_, failed_;
   std::map<ExecutorId, int64_t> executor_lost_epoch_, files_lost_epoch_;
   std::string dead_reason_;
+  bool profiles_ = false;      // some Rdd has a resource profile
+  int32_t profiles_told_ = 0;  // how many of them listeners know
   bool stopped_ = false;
 };
 

@@ -30,13 +30,14 @@ void DagScheduler::task_ended(TaskEnd& end, Turn& turn) {
   if (!stage) return;
   switch (end.reason.kind) {
     case TaskEndKind::Success:
-      if (spec.attempt < stage->info.attempt &&
-          stage->root->determinism != Determinism::Indeterminate)
+      if (outdated(*stage, spec.attempt)) return;
+      if (spec.attempt < stage->info.attempt)
         tasks_.output_completed(stage->id, end.set.output(end.index), turn);
       return stage->is_map() ? output_ready(*stage, end, turn) : result_ready(*stage, end, turn);
     case TaskEndKind::FetchFailed:
       return fetch_failed(*stage, end, turn);
     case TaskEndKind::Resubmitted: {
+      if (spec.barrier) return barrier_task_failed(*stage, end, turn);
       if (!stage->is_map()) return;
       const size_t output = static_cast<size_t>(end.set.output(end.index));
       if (!stage->pending[output]) ++stage->num_pending;
@@ -44,7 +45,8 @@ void DagScheduler::task_ended(TaskEnd& end, Turn& turn) {
       return;
     }
     default:
-      return;  // the task scheduler tries again
+      if (spec.barrier) barrier_task_failed(*stage, end, turn);
+      return;  // else the task scheduler tries again
   }
 }
 
@@ -56,7 +58,7 @@ void DagScheduler::apply_accumulators(const Stage& stage, TaskEnd& end, Turn& tu
       if (stage.is_map())
         break;  // counted at each success: a map task that runs again counts again
       const auto job = jobs_.find(stage.result_of);
-      if (job == jobs_.end() ||
+      if (job == jobs_.end() || outdated(stage, end.set.spec().attempt) ||
           job->second.finished[static_cast<size_t>(end.set.output(end.index))])
         return;
       break;
@@ -69,6 +71,12 @@ void DagScheduler::apply_accumulators(const Stage& stage, TaskEnd& end, Turn& tu
       return;
   }
   if (!updates.empty()) turn.out.push_back(ApplyAccumulators{std::move(updates)});
+}
+
+/// What this attempt gives can't stand beside what a later one gives.
+bool DagScheduler::outdated(const Stage& stage, int32_t attempt) const {
+  return attempt < stage.first_valid_attempt ||
+         (attempt < stage.info.attempt && stage.all_or_nothing());
 }
 
 // ---- success -----------------------------------------------------------------------------------
@@ -93,8 +101,6 @@ void DagScheduler::result_ready(Stage& stage, TaskEnd& end, Turn& turn) {
 }
 
 void DagScheduler::output_ready(Stage& stage, TaskEnd& end, Turn& turn) {
-  const bool old_attempt = end.set.spec().attempt < stage.info.attempt;
-  if (old_attempt && stage.root->determinism == Determinism::Indeterminate) return;
   const int32_t output = end.set.output(end.index);
   const size_t i = static_cast<size_t>(output);
   if (i < stage.pending.size() && stage.pending[i]) {
@@ -118,6 +124,7 @@ void DagScheduler::map_stage_done(Stage& stage, Turn& turn) {
   placement_.forget();
   // Some outputs were lost again, or came from executors that are gone: compute those.
   if (!available(stage)) return submit_stage(id, turn);
+  finish_map_stage_jobs(id, turn);
   submit_waiting_children(id, turn);
 }
 
@@ -139,31 +146,54 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
       executor.value.empty() ? nullptr : tasks_.decommission_of(executor);
   if (!decommission || !options_.ignore_decommission_fetch_failure)
     stage.failed_attempts.insert(spec.attempt);
-  const int32_t limit = options_.max_consecutive_attempts;
-  const bool abort = static_cast<int32_t>(stage.failed_attempts.size()) >= limit;
+  const bool abort = failed_too_often(stage);
   if (running_.contains(stage.id)) mark_finished(stage, error_text(reason), !abort, turn);
-  if (reason.map_index >= 0)
-    outputs_.unregister_output(reason.shuffle, reason.map_index, reason.address);
+  outputs_lost(map_stage, reason);
   const int64_t epoch = spec.epoch;
-  if (abort)
-    abort_stage(stage.id,
-                std::string(stage.is_map() ? "ShuffleMapStage " : "ResultStage ") +
-                    std::to_string(stage.id.value) + " (" + stage.name +
-                    ") has failed the maximum allowable number of times: " + std::to_string(limit) +
-                    ". Most recent failure reason:\n" + error_text(reason),
-                turn);
-  else
-    retry_later(stage, map_stage, turn);
+  if (stage.root->barrier) give_up_attempt(stage, end, turn);
+  if (const std::string why = why_no_retry(stage, error_text(reason)); !why.empty()) {
+    abort_stage(stage.id, why, turn);
+  } else {
+    const bool indeterminate = map_stage.indeterminate();
+    const StageId source = map_stage.id;
+    retry_later(stage.id, turn);
+    failed_.insert(source);
+    if (indeterminate) roll_back(source, turn);
+  }
   const bool host_goes =
       decommission && !decommission->worker_host.empty() && options_.unregister_outputs_on_host;
   if (!executor.value.empty())
     remove_executor_and_outputs(executor, host_goes ? reason.address.host : "", epoch, turn);
 }
 
-void DagScheduler::retry_later(Stage& stage, Stage& map_stage, Turn& turn) {
-  const bool first = failed_.insert(stage.id).second;
-  failed_.insert(map_stage.id);
-  if (first) turn.after(kResubmitDelay, DriverTimer::Kind::ResubmitFailedStages);
+void DagScheduler::outputs_lost(Stage& map_stage, const TaskEndReason& reason) {
+  if (map_stage.root->barrier)
+    outputs_.unregister_all_outputs(reason.shuffle);
+  else if (reason.map_index >= 0)
+    outputs_.unregister_output(reason.shuffle, reason.map_index, reason.address);
+}
+
+bool DagScheduler::failed_too_often(const Stage& stage) const {
+  return static_cast<int32_t>(stage.failed_attempts.size()) >= options_.max_consecutive_attempts;
+}
+
+/// Empty: the stage is tried again.
+std::string DagScheduler::why_no_retry(const Stage& stage, const std::string& reason) const {
+  if (failed_too_often(stage))
+    return stage.text() + " (" + stage.name +
+           ") has failed the maximum allowable number of times: " +
+           std::to_string(options_.max_consecutive_attempts) + ". Most recent failure reason:\n" +
+           reason;
+  // Some partitions may have committed what they wrote.
+  if (stage.root->barrier && !stage.is_map())
+    return "Could not recover from a failed barrier ResultStage. Most recent failure reason: " +
+           reason;
+  return {};
+}
+
+void DagScheduler::retry_later(StageId stage, Turn& turn) {
+  if (failed_.insert(stage).second)
+    turn.after(kResubmitDelay, DriverTimer::Kind::ResubmitFailedStages);
 }
 
 // ---- executors ---------------------------------------------------------------------------------
@@ -200,6 +230,14 @@ void DagScheduler::executor_added(const ExecutorId& executor) {
 void DagScheduler::executor_lost(const ExecutorId& executor, const std::string& worker_host,
                                  Turn& turn) {
   remove_executor_and_outputs(executor, worker_host, outputs_.epoch(), turn);
+}
+
+bool DagScheduler::output_moved(const TaskSet& set, int32_t index, TaskId made_by,
+                                const ExecutorId& from) const {
+  const auto stage = stages_.find(set.spec().stage);
+  if (stage == stages_.end() || !stage->second.is_map()) return false;
+  const MapStatus* status = outputs_.output(stage->second.shuffle->id, set.output(index));
+  return status && status->map_id == made_by.value && status->location.executor != from;
 }
 
 void DagScheduler::worker_removed(const std::string& host) {

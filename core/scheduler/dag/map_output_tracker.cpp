@@ -68,6 +68,31 @@ void MapOutputTracker::remove_outputs_on_host(const std::string& host) {
   remove_outputs([&](const BlockManagerId& at) { return at.host == host; });
 }
 
+std::vector<MapOutputTracker::Held> MapOutputTracker::outputs_on(const ExecutorId& executor) const {
+  std::vector<Held> held;
+  for (const auto& [id, shuffle] : shuffles_)
+    for (size_t i = 0; i < shuffle.statuses.size(); ++i)
+      if (shuffle.statuses[i] && shuffle.statuses[i]->location.executor == executor)
+        held.push_back({id, static_cast<int32_t>(i), shuffle.statuses[i]->map_id});
+  return held;
+}
+
+const MapStatus* MapOutputTracker::output(ShuffleId shuffle, int32_t map) const {
+  const auto it = shuffles_.find(shuffle);
+  if (it == shuffles_.end() || static_cast<size_t>(map) >= it->second.statuses.size())
+    return nullptr;
+  const std::optional<MapStatus>& status = it->second.statuses[static_cast<size_t>(map)];
+  return status ? &*status : nullptr;
+}
+
+void MapOutputTracker::move_output(ShuffleId shuffle, int32_t map, const BlockManagerId& to) {
+  Shuffle& moved = shuffles_.at(shuffle);
+  moved.statuses[static_cast<size_t>(map)]->location = to;
+  moved.answer.reset();
+  moved.place_of.clear();
+  ++epoch_;
+}
+
 int32_t MapOutputTracker::available(ShuffleId shuffle) const {
   const auto it = shuffles_.find(shuffle);
   return it == shuffles_.end() ? 0 : it->second.available;

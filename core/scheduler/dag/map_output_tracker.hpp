@@ -28,6 +28,19 @@ class MapOutputTracker {
   void remove_outputs_on_executor(const ExecutorId& executor);
   void remove_outputs_on_host(const std::string& host);
 
+  struct Held {
+    ShuffleId shuffle;
+    int32_t map = -1;
+    int64_t map_id = -1;
+    bool operator==(const Held&) const = default;
+  };
+  std::vector<Held> outputs_on(const ExecutorId& executor) const;
+  /// Null: missing.
+  const MapStatus* output(ShuffleId shuffle, int32_t map) const;
+  /// An output that is there has another place. Who cached the old one asks again: the epoch goes
+  /// up. Source: Spark updateMapOutput.
+  void move_output(ShuffleId shuffle, int32_t map, const BlockManagerId& to);
+
   int32_t available(ShuffleId shuffle) const;
   /// Ascending. A shuffle that is not registered has none.
   std::vector<int32_t> missing(ShuffleId shuffle) const;

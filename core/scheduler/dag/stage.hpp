@@ -11,7 +11,7 @@
 
 namespace tinderbox::core {
 
-/// A running action. Shape: finished[i] is partitions[i]'s.
+/// A running action. Shape: finished[i] is partitions[i]'s; of a map-stage job: its one stage's.
 struct Job {
   JobId id;
   uint64_t ticket = 0;
@@ -37,12 +37,21 @@ struct Stage {
   std::set<JobId> jobs;  // those that need it
   int32_t next_attempt = 0;
   std::set<int32_t> failed_attempts;  // by fetch failures, since the last success
+  /// Attempts before it read what was thrown away since: what they still give counts for nothing.
+  int32_t first_valid_attempt = 0;
   /// Map stage: outputs that the latest attempt still owes.
   std::vector<bool> pending;
   int32_t num_pending = 0;
   StageInfo info;  // of the latest attempt
 
   bool is_map() const { return shuffle != nullptr; }
+  /// As Spark's messages name it.
+  std::string text() const {
+    return (is_map() ? "ShuffleMapStage " : "ResultStage ") + std::to_string(id.value);
+  }
+  bool indeterminate() const { return root->determinism == Determinism::Indeterminate; }
+  /// Its outputs are good only together: what is missing is never computed alone.
+  bool all_or_nothing() const { return root->barrier || indeterminate(); }
 };
 
 }  // namespace tinderbox::core

@@ -72,6 +72,7 @@ std::vector<std::string> Placement::own_preference(const Node& node, int32_t par
 }
 
 std::vector<std::string> Placement::preferred(const Node& root, int32_t partition) {
+  if (std::vector<std::string> own = own_preference(root, partition); !own.empty()) return own;
   std::set<std::pair<const Node*, int32_t>> seen;
   std::vector<std::pair<const Node*, int32_t>> stack{{&root, partition}};
   while (!stack.empty()) {

@@ -40,9 +40,10 @@ void TaskScheduler::fair_offers(std::vector<Offer> offers, bool all_free, bool a
   const int32_t portion = pools_.contested() ? 1 + slots / kPortions : slots;
   passes_.clear();
   for (TaskSet* set = pools_.first(); set && !offers.empty(); set = pools_.first()) {
-    quota_ = portion;
+    const int32_t most = set->barrier() ? slots : portion;
+    quota_ = most;
     offer_set(pass_of(*set), offers, ahead, turn);
-    const int32_t launched = portion - quota_;
+    const int32_t launched = most - quota_;
     pools_.launched(*set);
     if (quota_ > 0) pools_.pass(*set);
     std::erase_if(offers, [](const Offer& o) { return o.slots <= 0; });

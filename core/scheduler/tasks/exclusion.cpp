@@ -92,8 +92,10 @@ void TaskScheduler::forget_unschedulable(Turn& turn) {
 /// An idle executor is exchanged for a new one; a busy cluster may grow by dynamic allocation.
 void TaskScheduler::cannot_run(TaskSet& set, int32_t index, Turn& turn) {
   const std::vector<int32_t>& active = executors_.active();
-  const auto idle = std::find_if(active.begin(), active.end(),
-                                 [&](int32_t e) { return executors_.at(e).running == 0; });
+  const auto idle = std::find_if(active.begin(), active.end(), [&](int32_t slot) {
+    const Executor& e = executors_.at(slot);
+    return e.running == 0 && executors_.profiles().may_run(set.spec().profile, e.profile);
+  });
   if (idle == active.end() && !options_.exclusion.dynamic_allocation)
     return abort_excluded(set, index, turn);
   const TaskSetSpec& spec = set.spec();

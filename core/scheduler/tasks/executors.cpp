@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "conf/keys.hpp"
+
 namespace tinderbox::core {
 
 int32_t Executors::slot(const ExecutorId& id) {
@@ -28,6 +30,13 @@ int32_t Executors::of_peer(PeerId peer) const {
   return it == by_peer_.end() ? -1 : it->second;
 }
 
+namespace {
+std::string unknown_profile(const ExecutorId& executor, int32_t profile) {
+  return "executor " + executor.value + " is of resource profile " + std::to_string(profile) +
+         ", which this application does not have";
+}
+}  // namespace
+
 std::string Executors::refusal(const ExecutorHello& hello) const {
   const std::string who = "executor " + hello.id.value;
   if (hello.id.value.empty())
@@ -43,6 +52,7 @@ std::string Executors::refusal(const ExecutorHello& hello) const {
     return differ("build id", hello.build_id, options_.build_id);
   if (hello.code_hash.empty() || hello.code_hash != options_.code_hash)
     return differ("code hash", hello.code_hash, options_.code_hash);
+  if (!profiles_.knows(hello.profile)) return unknown_profile(hello.id, hello.profile);
   return {};
 }
 
@@ -53,7 +63,11 @@ void Executors::hello(PeerId from, const ExecutorHello& hello, Turn& turn) {
     return;
   }
   greeted_[from] = hello.id;
-  turn.send(from, ApplicationConfig{options_.properties, options_.driver_block_address});
+  ApplicationConfig config{options_.properties, options_.driver_block_address,
+                           profiles_.resources(hello.profile), profiles_.needs(hello.profile).cpus};
+  if (const std::optional<int64_t> mib = profiles_.memory_mib(hello.profile))
+    config.properties[std::string(conf::kExecutorMemory.spec.name)] = std::to_string(*mib) + "m";
+  turn.send(from, std::move(config));
 }
 
 int32_t Executors::register_executor(PeerId from, const RegisterExecutor& executor, Turn& turn) {
@@ -65,6 +79,8 @@ int32_t Executors::register_executor(PeerId from, const RegisterExecutor& execut
   auto greeting = greeted_.find(from);
   if (greeting == greeted_.end() || greeting->second != executor.id)
     return refuse("executor " + executor.id.value + " registered without a matching hello");
+  if (!profiles_.knows(executor.profile))
+    return refuse(unknown_profile(executor.id, executor.profile));
   const int32_t slot = this->slot(executor.id);
   Executor& e = at(slot);
   if (e.state != Executor::State::Named)
@@ -73,17 +89,28 @@ int32_t Executors::register_executor(PeerId from, const RegisterExecutor& execut
   e.peer = from;
   e.host = host(executor.host);
   e.cores = executor.cores;
-  e.slots = executor.cores / options_.task_cpus;
+  e.profile = executor.profile;
+  e.resources = executor.resources;
+  e.slots = profiles_.slots(e.profile, e.cores, e.resources);
   e.address = {executor.id, executor.host, executor.block_address};
   e.local_dirs = executor.local_dirs;
   e.last_seen = turn.now;
   by_peer_[from] = slot;
-  if (e.slots == 0)
-    turn.log(Level::Warn, "executor " + e.id.value + " has " + std::to_string(e.cores) +
-                              " cores but a task needs " + std::to_string(options_.task_cpus) +
-                              ": it will get none; raise its cores or lower spark.task.cpus");
+  if (e.slots == 0) warn_if_useless(e, turn);
   turn.send(from, ExecutorRegistered{});
   return slot;
+}
+
+void Executors::warn_if_useless(const Executor& e, Turn& turn) const {
+  const TaskNeeds& needs = profiles_.needs(e.profile);
+  if (e.cores < needs.cpus)
+    return turn.log(Level::Warn, "executor " + e.id.value + " has " + std::to_string(e.cores) +
+                                     " cores but a task needs " + std::to_string(needs.cpus) +
+                                     ": it will get none; raise its cores or lower "
+                                     "spark.task.cpus");
+  turn.log(Level::Warn, "executor " + e.id.value +
+                            " has too few custom resources for a task of resource profile " +
+                            std::to_string(e.profile) + ": it will get none of them");
 }
 
 void Executors::activate(int32_t slot) {

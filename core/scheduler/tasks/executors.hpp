@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/scheduler/options.hpp"
+#include "core/scheduler/resources/profiles.hpp"
 #include "core/scheduler/turn.hpp"
 #include "net/wire/messages.hpp"
 
@@ -20,7 +22,8 @@ namespace tinderbox::core {
 
 class TaskSet;
 
-/// One executor, as the scheduler sees it. Unit: task slots = cores / spark.task.cpus.
+/// One executor, as the scheduler sees it. Unit: task slots = tasks of its own resource profile
+/// that it runs at once; without custom resources cores / spark.task.cpus.
 struct Executor {
   enum class State : uint8_t {
     Named,        // only heard of
@@ -38,6 +41,8 @@ struct Executor {
   int32_t cores = 0;
   BlockManagerId address;
   std::vector<std::string> local_dirs;
+  int32_t profile = 0;
+  ResourceAddresses resources;
   Time last_seen{};
   bool killing = false;  // the driver asked the cluster manager for its end
 
@@ -69,7 +74,10 @@ struct Decommission {
 
 class Executors {
  public:
-  explicit Executors(const DriverOptions& options) : options_(options) {}
+  explicit Executors(const DriverOptions& options) : options_(options), profiles_(options) {}
+
+  Profiles& profiles() { return profiles_; }
+  const Profiles& profiles() const { return profiles_; }
 
   int32_t slot(const ExecutorId& id);
   int32_t host(std::string_view name);
@@ -116,15 +124,21 @@ class Executors {
     int32_t active = 0;
     int32_t condemned = 0;  // executors that are decommissioned with the host
   };
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
   void forget_decommission(int32_t slot);
   std::string refusal(const ExecutorHello& hello) const;
+  void warn_if_useless(const Executor& executor, Turn& turn) const;
 
   const DriverOptions& options_;
+  Profiles profiles_;
   std::deque<Executor> all_;
   std::vector<Host> hosts_;
   std::vector<int32_t> active_;
   std::map<std::string, int32_t, std::less<>> slots_by_id_;
-  std::map<std::string, int32_t, std::less<>> hosts_by_name_;
+  std::unordered_map<std::string, int32_t, NameHash, std::equal_to<>> hosts_by_name_;
   std::map<PeerId, ExecutorId> greeted_;  // said hello; stays until the connection ends
   std::map<PeerId, int32_t> by_peer_;
   std::map<int32_t, Decommission> decommissions_;

@@ -1,4 +1,5 @@
 // One attempt on its way to an executor.
+#include "core/plan/task.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 
@@ -49,17 +50,21 @@ LaunchTasks& TaskScheduler::open_message(TaskSet& set, Executor& e, size_t bytes
   const TaskSetSpec& spec = set.spec();
   if (!set.sent_to(e.slot)) {
     set.mark_sent(e.slot);
-    turn.send(e.peer, StageProgram{set.program(), spec.code,
-                                   spec.properties ? *spec.properties
-                                                   : std::map<std::string, std::string>{}});
+    StageProgram program{set.program(), spec.code, {}};
+    if (spec.properties) program.properties = *spec.properties;
+    if (set.barrier()) program.properties[kBarrierAddresses] = set.addresses;
+    turn.send(e.peer, std::move(program));
   }
   e.open_turn = turn.id;
   e.open_set = &set;
   e.open_bytes = static_cast<int64_t>(bytes);
   e.open_effect = turn.out.size();
+  const int32_t cpus =
+      resources_ ? executors_.profiles().needs(spec.profile).cpus : options_.task_cpus;
   turn.send(
       e.peer,
-      LaunchTasks{set.program(), spec.stage, spec.attempt, spec.num_partitions, spec.epoch, {}});
+      LaunchTasks{
+          set.program(), spec.stage, spec.attempt, spec.num_partitions, spec.epoch, {}, cpus, {}});
   LaunchTasks& message = std::get<LaunchTasks>(std::get<Send<ToExecutor>>(turn.out.back()).message);
   message.tasks.reserve(static_cast<size_t>(
       std::min(set.pending() + 1, std::max(1, e.slots - e.running + room_ahead(set, e)))));
@@ -83,12 +88,14 @@ bool TaskScheduler::launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, b
   set.launched_turn = turn.id;
   if (Speculation* s = set.speculation()) s->started(pick.index, e.host, pick.copy);
   const TaskId id = attempts_.add(attempt);
-  TaskLaunch& message = open_message(set, e, inputs.size(), turn).tasks.emplace_back();
+  LaunchTasks& launch = open_message(set, e, inputs.size(), turn);
+  TaskLaunch& message = launch.tasks.emplace_back();
   message.id = id;
   message.index = pick.index;
   message.partition = set.partition(pick.index);
   message.attempt = attempt.number;
   message.inputs = std::move(inputs);
+  if (resources_) take_resources(id, set, e, launch);
   ++e.running;
   launched_any_ = true;
   if (ahead) {

@@ -5,23 +5,37 @@
 
 namespace tinderbox::core {
 
-TaskLocation parse_task_location(std::string_view text) {
-  constexpr std::string_view kExecutor = "executor_", kHdfs = "hdfs_cache_";
-  if (text.starts_with(kExecutor)) {
-    const std::string_view rest = text.substr(kExecutor.size());
-    if (const size_t cut = rest.find('_'); cut != rest.npos)
-      return {std::string(rest.substr(0, cut)), {std::string(rest.substr(cut + 1))}, false};
-  }
-  if (text.starts_with(kHdfs)) return {std::string(text.substr(kHdfs.size())), {}, true};
-  return {std::string(text), {}, false};
+void Lists::expect(const std::vector<int32_t>& sizes) {
+  lists_.resize(std::max(lists_.size(), sizes.size()));
+  for (size_t key = 0; key < sizes.size(); ++key)
+    lists_[key].stack.reserve(static_cast<size_t>(sizes[key]));
 }
 
-PendingTasks::PendingTasks(const Preferences& preferred, Executors& executors, int32_t fresh)
-    : preferred_(preferred), executors_(executors), fresh_(fresh) {
-  located_ = std::any_of(preferred.begin(), preferred.end(),
-                         [](const std::vector<std::string>& p) { return !p.empty(); });
-  if (located_)
-    for (int32_t i = fresh; i-- > 0;) list(i);
+void Lists::push(int32_t key, int32_t index) {
+  const auto at = static_cast<size_t>(key);
+  if (at >= lists_.size()) lists_.resize(at + 1);
+  lists_[at].listed = true;
+  lists_[at].stack.push_back(index);
+  first_ = std::min(first_, at);
+}
+
+PendingTasks::PendingTasks(const Places& places, Executors& executors, int32_t fresh)
+    : places_(places), executors_(executors), fresh_(fresh), located_(places.any()) {
+  if (!located_) return;
+  expect_places();
+  for (int32_t i = fresh; i-- > 0;) list(i);
+}
+
+/// Lists that grow as they are filled would have room for twice as much.
+void PendingTasks::expect_places() {
+  std::vector<int32_t> on_host;
+  for (int32_t i = 0; i < fresh_; ++i)
+    for (const Place& place : places_.of(i)) {
+      const auto host = static_cast<size_t>(place.host);
+      if (host >= on_host.size()) on_host.resize(host + 1);
+      ++on_host[host];
+    }
+  for_host_.expect(on_host);
 }
 
 void PendingTasks::push(int32_t index) {
@@ -30,27 +44,23 @@ void PendingTasks::push(int32_t index) {
 }
 
 void PendingTasks::list(int32_t index) {
-  const std::vector<std::string>& preferred = preferred_[static_cast<size_t>(index)];
-  if (preferred.empty()) no_prefs_.push_back(index);
-  for (const std::string& text : preferred) {
-    const TaskLocation at = parse_task_location(text);
-    const int32_t host = executors_.host(at.host);
-    if (!at.executor.value.empty()) for_executor_[executors_.slot(at.executor)].push_back(index);
-    if (at.hdfs_cached)
+  const std::span<const Place> places = places_.of(index);
+  if (places.empty()) no_prefs_.push_back(index);
+  for (const Place& place : places) {
+    if (place.executor >= 0) for_executor_.push(place.executor, index);
+    if (place.executor == Place::kCached)
       for (const int32_t e : executors_.active())
-        if (executors_.at(e).host == host) for_executor_[e].push_back(index);
-    for_host_[host].push_back(index);
+        if (executors_.at(e).host == place.host) for_executor_.push(e, index);
+    for_host_.push(place.host, index);
   }
 }
 
 bool PendingTasks::executor_alive() const {
-  return std::any_of(for_executor_.begin(), for_executor_.end(),
-                     [&](const auto& kv) { return executors_.alive(kv.first); });
+  return for_executor_.any_key([&](int32_t slot) { return executors_.alive(slot); });
 }
 
 bool PendingTasks::host_alive() const {
-  return std::any_of(for_host_.begin(), for_host_.end(),
-                     [&](const auto& kv) { return executors_.host_alive(kv.first); });
+  return for_host_.any_key([&](int32_t host) { return executors_.host_alive(host); });
 }
 
 }  // namespace tinderbox::core

@@ -6,40 +6,55 @@
 // retry. Source: Spark PendingTasksByLocality.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/tasks/places.hpp"
 
 namespace tinderbox::core {
 
 /// From most to least local; the numbers are those of TaskInfo::locality.
 enum class Locality : uint8_t { Process, Node, NoPref, Rack, Any };
 
-/// A location preference as text: `host`, `hdfs_cache_<host>` or `executor_<host>_<id>`.
-/// Source: Spark TaskLocation.
-struct TaskLocation {
-  std::string host;
-  ExecutorId executor;  // empty: any of the host
-  bool hdfs_cached = false;
-  bool operator==(const TaskLocation&) const = default;
+/// Stacks by number, as many as the largest number needs.
+class Lists {
+ public:
+  using Stack = std::vector<int32_t>;
+
+  /// `sizes[key]` indices will come.
+  void expect(const std::vector<int32_t>& sizes);
+  void push(int32_t key, int32_t index);
+  /// Null: nothing was ever pushed there.
+  Stack* at(int32_t key) {
+    return listed(static_cast<size_t>(key)) ? &lists_[static_cast<size_t>(key)].stack : nullptr;
+  }
+  /// Some stack has an index that is wanted; those that have none are dropped.
+  template <class Wanted>
+  bool any(Wanted&& wanted);
+  /// Some key that is listed is `alive`.
+  template <class Alive>
+  bool any_key(Alive&& alive) const;
+
+ private:
+  struct List {
+    Stack stack;
+    bool listed = false;
+  };
+  bool listed(size_t key) const { return key < lists_.size() && lists_[key].listed; }
+
+  std::vector<List> lists_;
+  size_t first_ = 0;  // none is listed before
 };
-TaskLocation parse_task_location(std::string_view text);
 
 class PendingTasks {
  public:
-  /// Location strings of task i; empty: no task has any.
-  using Preferences = std::vector<std::vector<std::string>>;
   struct Pick {
     int32_t index = 0;
     Locality locality = Locality::Any;
   };
 
-  /// Tasks 0 … `fresh`−1 wait from the start. `preferred` must outlive this.
-  PendingTasks(const Preferences& preferred, Executors& executors, int32_t fresh);
+  /// Tasks 0 … `fresh`−1 wait from the start. What is given must outlive this.
+  PendingTasks(const Places& places, Executors& executors, int32_t fresh);
 
   /// Some task would rather run somewhere.
   bool located() const { return located_; }
@@ -61,9 +76,9 @@ class PendingTasks {
   bool without_preference() const { return !no_prefs_.empty(); }
 
  private:
-  using Stack = std::vector<int32_t>;
-  using Lists = std::map<int32_t, Stack>;
+  using Stack = Lists::Stack;
 
+  void expect_places();
   void list(int32_t index);
   template <class Wanted, class Fits>
   static std::optional<int32_t> pop_from(Stack& stack, Wanted&& wanted, Fits&& fits);
@@ -71,12 +86,8 @@ class PendingTasks {
   static std::optional<int32_t> pop_from(Lists& lists, int32_t key, Wanted&& wanted, Fits&& fits);
   template <class Wanted, class Fits>
   std::optional<int32_t> pop_any(Wanted&& wanted, Fits&& fits);
-  template <class Wanted>
-  static bool any_in(Stack& stack, Wanted&& wanted);
-  template <class Wanted>
-  static bool any_in(Lists& lists, Wanted&& wanted);
 
-  const Preferences& preferred_;
+  const Places& places_;
   Executors& executors_;
   const int32_t fresh_;
   int32_t next_ = 0;  // fresh indices from here on were never popped
@@ -85,6 +96,31 @@ class PendingTasks {
   Stack no_prefs_;
   bool located_ = false;
 };
+
+/// Drops what is not wanted from the top.
+template <class Wanted>
+bool any_in(Lists::Stack& stack, Wanted&& wanted) {
+  while (!stack.empty() && !wanted(stack.back())) stack.pop_back();
+  return !stack.empty();
+}
+
+template <class Wanted>
+bool Lists::any(Wanted&& wanted) {
+  for (; first_ < lists_.size(); ++first_) {
+    List& list = lists_[first_];
+    if (!list.listed) continue;
+    if (any_in(list.stack, wanted)) return true;
+    list = {};
+  }
+  return false;
+}
+
+template <class Alive>
+bool Lists::any_key(Alive&& alive) const {
+  for (size_t key = first_; key < lists_.size(); ++key)
+    if (lists_[key].listed && alive(static_cast<int32_t>(key))) return true;
+  return false;
+}
 
 template <class Wanted, class Fits>
 std::optional<int32_t> PendingTasks::pop_from(Stack& stack, Wanted&& wanted, Fits&& fits) {
@@ -101,8 +137,8 @@ std::optional<int32_t> PendingTasks::pop_from(Stack& stack, Wanted&& wanted, Fit
 template <class Wanted, class Fits>
 std::optional<int32_t> PendingTasks::pop_from(Lists& lists, int32_t key, Wanted&& wanted,
                                               Fits&& fits) {
-  const auto it = lists.find(key);
-  return it == lists.end() ? std::nullopt : pop_from(it->second, wanted, fits);
+  Stack* const stack = lists.at(key);
+  return stack ? pop_from(*stack, wanted, fits) : std::nullopt;
 }
 
 template <class Wanted, class Fits>
@@ -137,27 +173,12 @@ std::optional<PendingTasks::Pick> PendingTasks::pop(int32_t executor, Locality m
 }
 
 template <class Wanted>
-bool PendingTasks::any_in(Stack& stack, Wanted&& wanted) {
-  while (!stack.empty() && !wanted(stack.back())) stack.pop_back();
-  return !stack.empty();
-}
-
-template <class Wanted>
-bool PendingTasks::any_in(Lists& lists, Wanted&& wanted) {
-  for (auto it = lists.begin(); it != lists.end();) {
-    if (any_in(it->second, wanted)) return true;
-    it = lists.erase(it);
-  }
-  return false;
-}
-
-template <class Wanted>
 bool PendingTasks::any_at(Locality level, Wanted&& wanted) {
   switch (level) {
     case Locality::Process:
-      return any_in(for_executor_, wanted);
+      return for_executor_.any(wanted);
     case Locality::Node:
-      return any_in(for_host_, wanted);
+      return for_host_.any(wanted);
     case Locality::NoPref:
       return any_in(no_prefs_, wanted);
     default:

@@ -40,13 +40,12 @@ size_t quantile(double share, int32_t tasks) {
 }
 }  // namespace
 
-Speculation::Speculation(const SpeculationOptions& options,
-                         const PendingTasks::Preferences& preferred, Executors& executors,
-                         int32_t tasks)
+Speculation::Speculation(const SpeculationOptions& options, const Places& places,
+                         Executors& executors, int32_t tasks)
     : options_(options),
       tasks_(tasks),
       needed_(quantile(options.quantile, tasks)),
-      copies_(preferred, executors, 0) {}
+      copies_(places, executors, 0) {}
 
 void Speculation::succeeded(Duration runtime, const std::optional<TaskMetrics>& metrics) {
   runtimes_.add(runtime);

@@ -32,8 +32,8 @@ class RunningMedian {
 
 class Speculation {
  public:
-  Speculation(const SpeculationOptions& options, const PendingTasks::Preferences& preferred,
-              Executors& executors, int32_t tasks);
+  Speculation(const SpeculationOptions& options, const Places& places, Executors& executors,
+              int32_t tasks);
 
   // ---- what happened ----
   /// An attempt of this set succeeded.

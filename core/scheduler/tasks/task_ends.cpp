@@ -92,6 +92,7 @@ void TaskScheduler::fetch_result(TaskId id, Attempt& a, TaskUpdate& u, Turn& tur
   no_longer_ahead(a, e);
   a.fetching_result = true;
   --e.running;
+  if (resources_) resources_->give_back(id);
   promote(e, turn);
   update_idle(a.executor);
   freed(a.executor, turn);
@@ -137,6 +138,7 @@ Attempt TaskScheduler::take(TaskId id, Turn& turn) {
     return gone;
   }
   --e.running;
+  if (resources_) resources_->give_back(id);
   freed(gone.executor, turn);
   return gone;
 }
@@ -179,6 +181,8 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
     set.make_zombie();
     fetch_failed_from(reason.address, turn);
   }
+  // The others wait for it in vain.
+  if (set.barrier()) set.make_zombie();
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
   end.info.finished = turn.now;
   if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
@@ -224,8 +228,13 @@ void TaskScheduler::after_failure(TaskSet& set, const TaskEnd& end, Turn& turn) 
 void TaskScheduler::resubmit_lost(int32_t executor, Turn& turn) {
   std::vector<TaskSet*> sets;
   for (const auto& set : queue_) sets.push_back(set.get());
-  for (TaskSet* set : sets)
-    for (const auto& [index, winner] : set->undo(executor)) {
+  const ExecutorId& gone = executors_.at(executor).id;
+  for (TaskSet* set : sets) {
+    const auto moved = [&](int32_t index, TaskId made_by) {
+      return progress_.output_moved(*set, index, made_by, gone);
+    };
+    for (const auto& [index, winner] : set->undo(executor, moved)) {
+      if (set->barrier()) set->make_zombie();
       Attempt was;
       was.set = set;
       was.index = index;
@@ -236,6 +245,7 @@ void TaskScheduler::resubmit_lost(int32_t executor, Turn& turn) {
       end.info.finished = turn.now;
       progress_.task_ended(end, turn);
     }
+  }
 }
 
 }  // namespace tinderbox::core

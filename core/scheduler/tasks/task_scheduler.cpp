@@ -1,4 +1,4 @@
-// Task sets, offers, and taking tasks back for idle executors.
+// Task sets, executors and offers.
 #include "core/scheduler/tasks/task_scheduler.hpp"
 
 #include <algorithm>
@@ -16,6 +16,8 @@ TaskScheduler::TaskScheduler(const DriverOptions& options, const ProgramCodec& c
       executors_(executors),
       progress_(progress),
       pools_(options) {
+  if (!profiles().needs(kDefaultProfile).resources.empty())
+    resources_ = std::make_unique<TaskResources>(executors);
   if (options.exclusion.application)
     health_ = std::make_unique<HealthTracker>(options.exclusion, executors);
 }
@@ -36,6 +38,7 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
   const auto at =
       std::upper_bound(queue_.begin(), queue_.end(), rank(spec),
                        [&](const auto& key, const auto& set) { return key < rank(set->spec()); });
+  if (spec.profile != kDefaultProfile) count_resources(spec.profile, turn);
   const int32_t pool = pools_.of(spec.properties, turn);
   const auto placed = queue_.insert(
       at,
@@ -166,6 +169,7 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
     reason.description = loss.reason;
     failed(id, std::move(reason), nullptr, turn);
   }
+  if (resources_) resources_->executor_lost(executor);
   Executor& e = executors_.at(executor);
   e.asked.clear();
   e.ahead_queue.clear();
@@ -179,7 +183,8 @@ bool TaskScheduler::offerable(const Executor& e) const {
 
 void TaskScheduler::update_idle(int32_t executor) {
   Executor& e = executors_.at(executor);
-  const int32_t slots = offerable(e) ? std::max(0, e.free_slots()) : 0;
+  const int32_t free = resources_ ? resources_->free_slots(e) : e.free_slots();
+  const int32_t slots = offerable(e) ? std::max(0, free) : 0;
   idle_slots_ += slots - e.idle_slots;
   e.idle_slots = slots;
   if (slots > 0 && e.idle_at < 0) {
@@ -207,9 +212,10 @@ void TaskScheduler::collect_schedulable() {
     if (set->wants_offers()) schedulable_.push_back(set.get());
 }
 
+/// Something that any one free slot could take.
 bool TaskScheduler::anything_pending() const {
   return std::any_of(queue_.begin(), queue_.end(),
-                     [](const auto& set) { return set->pending() > 0; });
+                     [](const auto& set) { return set->pending() > 0 && !set->barrier(); });
 }
 
 /// Copies of slow tasks too.
@@ -222,15 +228,22 @@ bool TaskScheduler::offer_level(Pass& pass, Locality level, std::vector<Offer>& 
                                 Turn& turn) {
   TaskSet& set = *pass.set;
   bool launched = false;
-  for (Offer& offer : offers) {
+  for (size_t i = 0; i < offers.size(); ++i) {
+    Offer& offer = offers[i];
     if (offer.slots <= 0) continue;
     if (!set.wants_offers() || quota_ == 0) break;
     if (ahead && room_ahead(set, executors_.at(offer.executor)) <= 0) continue;
+    if (resources_ && !resources_->room(set.spec().profile, executors_.at(offer.executor)))
+      continue;
     bool rejected = false;
     const std::optional<TaskSet::Pick> pick = set.offer(offer.executor, level, turn.now, rejected);
     pass.rejects |= rejected;
-    if (!pick || !launch(set, *pick, offer.executor, ahead, turn)) continue;
-    --offer.slots;
+    if (!pick) continue;
+    if (set.barrier())
+      reserve(pass, *pick, i, offer.executor);
+    else if (!launch(set, *pick, offer.executor, ahead, turn))
+      continue;
+    one_taken(offer);
     --quota_;
     pass.best = std::min(pass.best, pick->locality);
     launched = true;
@@ -238,7 +251,16 @@ bool TaskScheduler::offer_level(Pass& pass, Locality level, std::vector<Offer>& 
   return launched;
 }
 
+void TaskScheduler::one_taken(Offer& offer) const {
+  offer.slots =
+      resources_ ? resources_->free_slots(executors_.at(offer.executor)) : offer.slots - 1;
+}
+
 void TaskScheduler::offer_set(Pass& pass, std::vector<Offer>& offers, bool ahead, Turn& turn) {
+  if (pass.set->barrier()) {
+    if (!ahead) offer_barrier(pass, offers, turn);
+    return;
+  }
   const TaskSet::Levels levels = pass.set->levels();
   for (const Locality level : levels)
     while (offer_level(pass, level, offers, ahead, turn)) pass.launched = true;
@@ -320,7 +342,7 @@ void TaskScheduler::settle(Turn& turn) {
   if ((offer_all_ || !freed_.empty()) && anything_to_offer()) {
     if (std::vector<Offer> offers = real_offers(); !offers.empty() || options_.exclusion.on())
       resource_offers(std::move(offers), offer_all_, false, turn);
-    if (options_.launch_ahead > 0 && idle_.empty()) {
+    if (options_.launch_ahead > 0 && idle_.empty() && !resources_) {
       if (contested())
         take_all_back(turn);
       else if (std::vector<Offer> offers = ahead_offers(); !offers.empty())
@@ -339,76 +361,6 @@ void TaskScheduler::settle(Turn& turn) {
 void TaskScheduler::set_revive_timer(Turn& turn) {
   if (std::exchange(revive_timer_set_, true)) return;
   turn.after(options_.revive_interval, DriverTimer::Kind::Revive);
-}
-
-// ---- taking back -------------------------------------------------------------------------------
-
-void TaskScheduler::revoke_for_idle(Turn& turn) {
-  const size_t n = executors_.active().size();
-  for (size_t seen = 0; seen < n && idle_slots_ > total_revoking_ && total_ahead_ > total_revoking_;
-       ++seen) {
-    Executor& e = executors_.at(executors_.active()[revoke_cursor_++ % n]);
-    const int32_t revocable = e.ahead - e.revoking;
-    if (revocable <= 0) continue;
-    // Half of its queue at least, so that a long queue is shared out in a few steps.
-    const int32_t wanted = std::max(idle_slots_ - total_revoking_, revocable / 2);
-    ask_back(e, std::min(wanted, revocable), turn);
-  }
-}
-
-void TaskScheduler::ask_back(Executor& e, int32_t count, Turn& turn) {
-  RevokeTasks message;
-  // The last sent are the last to start.
-  for (size_t i = e.ahead_queue.size(); i-- > 0 && count > 0;) {
-    Attempt* a = attempts_.find(e.ahead_queue[i]);
-    if (!a || !a->ahead || a->revoking) continue;
-    a->revoking = true;
-    ++e.revoking;
-    ++total_revoking_;
-    --count;
-    message.tasks.push_back(e.ahead_queue[i]);
-  }
-  if (message.tasks.empty()) return;
-  e.asked.push_back(message.tasks);
-  turn.send(e.peer, std::move(message));
-}
-
-void TaskScheduler::take_back(TaskId id, Attempt& a, Turn& turn) {
-  Executor& e = executors_.at(a.executor);
-  no_longer_revoking(a, e);
-  no_longer_ahead(a, e);
-  const Attempt gone = a;
-  attempts_.erase(id);
-  --e.running;
-  gone.set->take_back(gone.index, gone.number, gone.speculative ? e.host : -1);
-  finish_if_done(*gone.set, turn);
-}
-
-/// What was asked and not given back had started.
-void TaskScheduler::revoked(int32_t executor, const TasksRevoked& answer, Turn& turn) {
-  Executor& e = executors_.at(executor);
-  if (e.asked.empty()) return;
-  std::vector<TaskId> asked = std::move(e.asked.front());
-  e.asked.pop_front();
-  std::vector<TaskId> given = answer.tasks;
-  std::sort(given.begin(), given.end());
-  for (const TaskId id : asked) {
-    Attempt* a = attempts_.find(id);
-    if (!a) continue;
-    const bool taken_back = std::binary_search(given.begin(), given.end(), id);
-    if (taken_back && a->announced) {
-      failed(id, task_killed("revoked"), nullptr, turn);
-    } else if (taken_back) {
-      take_back(id, *a, turn);
-    } else if (a->revoking) {
-      no_longer_revoking(*a, e);
-      no_longer_ahead(*a, e);
-      a->running = true;
-      announce(id, *a, turn);
-    }
-  }
-  update_idle(executor);
-  offer_all_ = true;
 }
 
 }  // namespace tinderbox::core

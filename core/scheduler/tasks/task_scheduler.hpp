@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/scheduler/pools/pools.hpp"
+#include "core/scheduler/resources/task_resources.hpp"
 #include "core/scheduler/tasks/attempts.hpp"
 #include "core/scheduler/tasks/executors.hpp"
 #include "core/scheduler/tasks/task_set.hpp"
@@ -40,6 +41,10 @@ class StageProgress {
   /// The set's own state is up to date before the call.
   virtual void task_ended(TaskEnd& end, Turn& turn) = 0;
   virtual void task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) = 0;
+  /// Whether the output of this task of `from`, which is gone, lies elsewhere by now.
+  virtual bool output_moved(const TaskSet&, int32_t, TaskId, const ExecutorId&) const {
+    return false;
+  }
 };
 
 /// Why an executor is gone.
@@ -66,8 +71,11 @@ class TaskScheduler {
   void executor_ready(int32_t executor);
   /// No offers until its end is known.
   void executor_suspended(int32_t executor);
+  Executors& executors() { return executors_; }
   /// No offers any more; what waits in its queue is asked back.
   void executor_draining(int32_t executor, Turn& turn);
+  /// Tasks of the resource profile that all executors with offers could run at once.
+  int32_t total_slots(int32_t profile) const;
   /// It has attempts, or results that have not been fetched.
   bool busy(int32_t executor);
   /// Null: see Executors::decommission_of.
@@ -111,12 +119,19 @@ class TaskScheduler {
   /// slots.
   void resource_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
 
+  Profiles& profiles() { return executors_.profiles(); }
+  /// Null: slots are all that counts.
+  const TaskResources* resources() const { return resources_.get(); }
+
   /// Null: the application level of spark.excludeOnFailure is off.
   const HealthTracker* health() const { return health_.get(); }
   /// Task sets that wait for an executor that is not excluded for them.
   size_t unschedulable() const { return unschedulable_.size(); }
 
-  bool idle() const { return queue_.empty() && attempts_.live() == 0 && pools_.empty(); }
+  bool idle() const {
+    return queue_.empty() && attempts_.live() == 0 && pools_.empty() &&
+           (!resources_ || resources_->unused());
+  }
   const Pools& pools() const { return pools_; }
   /// By job, stage and attempt: the scheduling order in FIFO mode.
   const std::vector<std::unique_ptr<TaskSet>>& task_sets() const { return queue_; }
@@ -129,6 +144,13 @@ class TaskScheduler {
     bool launched = false;
     bool rejects = false;           // it waits for a better place
     Locality best = Locality::Any;  // most local level that was launched
+    // Of a barrier set: places taken until there is one for every task.
+    struct Reserved {
+      TaskSet::Pick pick;
+      int32_t number = 0;
+      size_t offer = 0;
+    };
+    std::vector<Reserved> reserved = {};
   };
 
   // task_scheduler.cpp: task sets and offers
@@ -139,18 +161,21 @@ class TaskScheduler {
   bool anything_to_offer() const;
   bool offerable(const Executor& executor) const;
   bool offer_level(Pass& pass, Locality level, std::vector<Offer>& offers, bool ahead, Turn& turn);
+  void one_taken(Offer& offer) const;
   void offer_set(Pass& pass, std::vector<Offer>& offers, bool ahead, Turn& turn);
   void reset_delay(const Pass& pass, bool all_free, Turn& turn);
   void fifo_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
   std::vector<Offer> real_offers();
   int32_t room_ahead(const TaskSet& set, const Executor& executor) const;
   std::vector<Offer> ahead_offers();
-  void revoke_for_idle(Turn& turn);
-  void take_back(TaskId id, Attempt& attempt, Turn& turn);
-  void ask_back(Executor& executor, int32_t count, Turn& turn);
   void set_revive_timer(Turn& turn);
   void update_idle(int32_t executor);
   void freed(int32_t executor, Turn& turn);
+
+  // taking_back.cpp: what was sent ahead
+  void revoke_for_idle(Turn& turn);
+  void take_back(TaskId id, Attempt& attempt, Turn& turn);
+  void ask_back(Executor& executor, int32_t count, Turn& turn);
 
   // fair_offers.cpp: the same by pools
   void refresh_pools();
@@ -158,6 +183,20 @@ class TaskScheduler {
   Pass& pass_of(TaskSet& set);
   void fair_offers(std::vector<Offer> offers, bool all_free, bool ahead, Turn& turn);
   void take_all_back(Turn& turn);
+
+  // counting.cpp: custom resources, resource profiles
+  void count_resources(int32_t profile, Turn& turn);
+  void take_resources(TaskId id, const TaskSet& set, const Executor& executor,
+                      LaunchTasks& message);
+
+  // barrier_offers.cpp: all tasks of a set at once
+  void reserve(Pass& pass, const TaskSet::Pick& pick, size_t offer, int32_t executor);
+  int32_t slots_for(const TaskSet& set, const std::vector<Offer>& offers) const;
+  void offer_barrier(Pass& pass, std::vector<Offer>& offers, Turn& turn);
+  void give_back(Pass& pass, std::vector<Offer>& offers);
+  void launch_together(Pass& pass, std::vector<Offer>& offers, Turn& turn);
+  static void say_why_it_waits(TaskSet& set, std::string why, Turn& turn);
+
   // exclusion.cpp: executors that get no offers, task sets that can run nowhere
   struct Unschedulable {
     StageId stage;
@@ -235,6 +274,7 @@ class TaskScheduler {
   bool speculation_timer_set_ = false;
   std::string backend_status_;
 
+  std::unique_ptr<TaskResources> resources_;  // null: slots are all that counts
   std::unique_ptr<HealthTracker> health_;
   std::map<int64_t, Unschedulable> unschedulable_;  // by program
   std::vector<ExecutorRemoval> removals_;

@@ -14,13 +14,23 @@ TaskSet::TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& op
       options_(options),
       tasks_(spec_.ids.size()),
       pending_(static_cast<int32_t>(spec_.ids.size())),
-      pending_tasks_(spec_.preferred, executors, size()),
+      pending_tasks_(spec_.places, executors, size()),
       last_reset_(now) {
   if (spec_.map_tasks) winners_.resize(tasks_.size());
-  if (options.speculation.enabled)
+  if (options.speculation.enabled && !spec_.barrier)
     speculation_ =
-        std::make_unique<Speculation>(options.speculation, spec_.preferred, executors, size());
+        std::make_unique<Speculation>(options.speculation, spec_.places, executors, size());
+  drop_plain_ids();
   set_levels();
+}
+
+/// Most sets make all of what their stage makes. Assigning `{}` would keep the memory.
+void TaskSet::drop_plain_ids() {
+  using Ids = std::vector<int32_t>;
+  if (spec_.partitions == spec_.ids) spec_.partitions = Ids();
+  for (size_t i = 0; i < spec_.ids.size(); ++i)
+    if (spec_.ids[i] != static_cast<int32_t>(i)) return;
+  spec_.ids = Ids();
 }
 
 std::string TaskSet::id() const {
@@ -28,6 +38,7 @@ std::string TaskSet::id() const {
 }
 
 int32_t TaskSet::index_of(int32_t output) const {
+  if (spec_.ids.empty()) return output < size() ? output : -1;
   const auto it = std::lower_bound(spec_.ids.begin(), spec_.ids.end(), output);
   return it == spec_.ids.end() || *it != output ? -1 : static_cast<int32_t>(it - spec_.ids.begin());
 }
@@ -202,12 +213,14 @@ void TaskSet::complete(int32_t index) {
   if (all_successful()) zombie_ = true;
 }
 
-std::vector<std::pair<int32_t, TaskSet::Winner>> TaskSet::undo(int32_t executor) {
+std::vector<std::pair<int32_t, TaskSet::Winner>> TaskSet::undo(
+    int32_t executor, const std::function<bool(int32_t index, TaskId made_by)>& moved) {
   std::vector<std::pair<int32_t, Winner>> lost;
   if (zombie_) return lost;
   for (size_t i = 0; i < winners_.size(); ++i) {
     Winner& w = winners_[i];
     if (w.executor != executor || !tasks_[i].successful) continue;
+    if (moved && moved(static_cast<int32_t>(i), w.task)) continue;
     lost.emplace_back(static_cast<int32_t>(i), std::exchange(w, Winner{}));
     tasks_[i].successful = false;
     --successes_;
@@ -226,6 +239,7 @@ void TaskSet::exclude_after_failure(int32_t executor, int32_t index, std::string
   exclusion_->task_failed(executor, index, std::move(reason), turn);
 }
 
+/// Executors of other resource profiles are no hope: where Spark 4.3 counts them it waits for ever.
 std::optional<int32_t> TaskSet::excluded_everywhere() {
   const std::vector<int32_t>& active = executors_.active();
   if (pending() == 0 || active.empty()) return std::nullopt;
@@ -234,10 +248,13 @@ std::optional<int32_t> TaskSet::excluded_everywhere() {
            (exclusion_ && (exclusion_->excludes(e) || exclusion_->excludes_task(e, i)));
   };
   const std::optional<int32_t> index = pending_tasks_.front([&](int32_t i) { return wanted(i); });
-  if (index &&
-      std::all_of(active.begin(), active.end(), [&](int32_t e) { return closed(e, *index); }))
-    return index;
-  return std::nullopt;
+  bool any = false;
+  for (const int32_t e : active) {
+    if (!index || !executors_.profiles().may_run(spec_.profile, executors_.at(e).profile)) continue;
+    if (!closed(e, *index)) return std::nullopt;
+    any = true;
+  }
+  return any ? index : std::nullopt;
 }
 
 // ---- programs ----------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 // One stage attempt's tasks: which are pending, where they may run, how often they failed.
 //
-// Per task: 8 bytes, 4–8 for its ids, 12 more in a map stage. What speculation and exclusion need
-// is there only when they are on. Source: Spark 4.3 TaskSetManager.
+// Per task: 8 bytes, 12 more in a map stage, up to 8 for ids that don't count from 0. What
+// speculation and exclusion need is there only when they are on. Source: Spark 4.3 TaskSetManager.
 #pragma once
 
 #include <array>
 #include <bit>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,18 +32,19 @@ struct TaskSetSpec {
   int32_t attempt = 0;
   JobId priority;  // the job that it runs for; earlier jobs go first
   bool map_tasks = false;
+  bool barrier = false;  // all tasks are launched together, or none
   int32_t num_partitions = 0;
   int64_t epoch = 0;
   NodePtr root;
   bool has_inputs = false;  // source data travels with the tasks
+  int32_t profile = 0;      // resource profile
   Payload code;
   PropertiesPtr properties;
   /// What each task makes: a position of the result, or a map partition. Ascending.
   std::vector<int32_t> ids;
   /// Partition of task i; empty: equal to `ids`.
   std::vector<int32_t> partitions;
-  /// Location strings of task i; empty: no task has any.
-  std::vector<std::vector<std::string>> preferred;
+  Places places;
 };
 
 class TaskSet {
@@ -71,12 +73,15 @@ class TaskSet {
   std::string name() const { return "TaskSet_" + id(); }
   int32_t size() const { return static_cast<int32_t>(tasks_.size()); }
   int32_t partition(int32_t index) const {
-    return (spec_.partitions.empty() ? spec_.ids : spec_.partitions)[static_cast<size_t>(index)];
+    return spec_.partitions.empty() ? output(index) : spec_.partitions[static_cast<size_t>(index)];
   }
-  int32_t output(int32_t index) const { return spec_.ids[static_cast<size_t>(index)]; }
+  int32_t output(int32_t index) const {
+    return spec_.ids.empty() ? index : spec_.ids[static_cast<size_t>(index)];
+  }
   /// −1: no task makes that.
   int32_t index_of(int32_t output) const;
 
+  bool barrier() const { return spec_.barrier; }
   int32_t pending() const { return zombie_ ? 0 : pending_; }
   /// Some task is pending, or waits for its copy. Tasks that were sent ahead come before copies.
   bool wants_offers() const { return pending() > 0 || copies_wait(); }
@@ -130,8 +135,10 @@ class TaskSet {
   }
   /// Pending again, before all others, unless it is done or runs elsewhere.
   void requeue(int32_t index);
-  /// Tasks whose output is lost with an executor, now pending again.
-  std::vector<std::pair<int32_t, Winner>> undo(int32_t executor);
+  /// Tasks whose output is lost with an executor, now pending again; not those with an output that
+  /// was `moved` away from it.
+  std::vector<std::pair<int32_t, Winner>> undo(
+      int32_t executor, const std::function<bool(int32_t index, TaskId made_by)>& moved = {});
 
   // ---- speculation; null: off ----
   Speculation* speculation() { return speculation_.get(); }
@@ -151,8 +158,10 @@ class TaskSet {
   int32_t calculated_results = 0;
   bool warned_of_size = false;
   bool retired = false;
-  int32_t ahead = 0;           // of running(): beyond the executors' slots
-  uint64_t launched_turn = 0;  // the last turn that launched something
+  std::string addresses;             // of a barrier set's executors, once it is launched
+  std::optional<Time> told_to_wait;  // when the log last said why a barrier set waits
+  int32_t ahead = 0;                 // of running(): beyond the executors' slots
+  uint64_t launched_turn = 0;        // the last turn that launched something
   /// Its pool, and what the pools have counted of it.
   struct Place {
     int32_t pool = 0;
@@ -197,7 +206,9 @@ class TaskSet {
   std::optional<Pick> dequeue(int32_t executor, Locality max);
   std::optional<Pick> dequeue_copy(int32_t executor, Locality max);
 
-  const TaskSetSpec spec_;
+  void drop_plain_ids();
+
+  TaskSetSpec spec_;  // constant once this is made; ids that count from 0 are left out
   const int64_t program_;
   Executors& executors_;
   const DriverOptions& options_;

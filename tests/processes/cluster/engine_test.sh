@@ -28,6 +28,11 @@ done
 check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
+settings_logged() {
+  app 'local[1]' --conf spark.log.level=INFO --conf spark.logConf=true --conf spark.my.secret=hidden pi 1 2> "$dir/settings.log" &&
+    grep -q 'spark.logConf=true' "$dir/settings.log" && ! grep -q hidden "$dir/settings.log"
+}
+check "spark.logConf shows the settings, but no secrets" settings_logged
 start_master
 start_worker worker1 --cores 1 --memory 2g
 start_worker worker2 --cores 1 --memory 2g

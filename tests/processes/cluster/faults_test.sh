@@ -5,8 +5,12 @@
 set -uo pipefail
 cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
-# In the background: $driver is the driver's own process, which `submit` becomes.
-submit_long() { "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" long "$1" > "$2" 2>&1 & driver=$!; }
+# submit_long OUT: in the background until the file OUT.enough is there; $driver is the driver's own process, which
+# `submit` becomes.
+submit_long() {
+  "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" long 600 "$1.enough" > "$1" 2>&1 &
+  driver=$!
+}
 run_fault() { timeout 60 "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@" > "$dir/$1.out" 2>&1 \
   && grep -q 'right result' "$dir/$1.out" || { cat "$dir/$1.out"; false; }; }
 
@@ -22,7 +26,7 @@ check "a worker is killed while its executor runs tasks" run_fault worker
 start_worker worker3 --cores 1 --memory 2g
 
 driver_killed() {
-  submit_long 60 "$dir/driver.out"
+  submit_long "$dir/driver.out"
   json_is coresused 2 && kill -9 $driver && json_is coresused 0 5
 }
 check "the driver is killed: the master has the cores back within 5 s" driver_killed
@@ -42,7 +46,7 @@ master_restart() {
   start_master --conf spark.deploy.recoveryMode="$mode" --conf spark.deploy.recoveryDirectory="$dir/recovery-$mode"
   start_worker "$mode-1" --cores 1 --memory 2g
   start_worker "$mode-2" --cores 1 --memory 2g
-  submit_long 6 "$dir/$mode.out"
+  submit_long "$dir/$mode.out"
   json_is coresused 2 && two_executors || return 1
   before=$(executors)
   kill -9 "$master_pid"
@@ -55,6 +59,7 @@ master_restart() {
     after=$(executors)
     [ "$before" = "$after" ] || { echo "executors before: $before after: $after"; return 1; }
   fi
+  touch "$dir/$mode.out.enough"
   wait $driver || { cat "$dir/$mode.out"; return 1; }
   grep -q 'right result' "$dir/$mode.out" && json_is coresused 0 10 && [ -z "$(executors)" ]
 }

@@ -25,6 +25,26 @@ check "idle executors are decommissioned when that is enabled" \
 check "an executor that gets SIGPWR finishes its task and goes; nothing fails" \
   run_case decommission --conf spark.decommission.enabled=true
 check "an executor that is killed: the reason names the signal" run_case signal
+check "outputs and cached partitions of a decommissioned executor move to others; nothing is computed again" \
+  run_case migrate --conf spark.decommission.enabled=true --conf spark.storage.decommission.enabled=true
+check "an executor whose task does not heed its kill ends, and is replaced" \
+  run_case reap --conf spark.task.reaper.enabled=true --conf spark.task.reaper.pollingInterval=100ms \
+  --conf spark.task.reaper.killTimeout=500ms
+check "executors are rolled: one after the other is replaced; nothing fails" \
+  run_case roll --conf spark.decommission.enabled=true --conf spark.kubernetes.executor.rollInterval=2s \
+  --conf spark.executorEnv.ROLLED=yes
+waits_for_share() { # CORES KEY [OPTIONS…]
+  local cores=$1 key=$2
+  shift 2
+  timeout 60 "$TINDERBOX" run-example --master "$master_url" --executor-cores 1 --executor-memory 256m \
+    --conf spark.log.level=INFO --conf "spark.cores.max=$cores" --conf spark.scheduler.minRegisteredResourcesRatio=1 \
+    "$@" pi 2 2>&1 | grep -q "Ready for scheduling after reaching spark.scheduler.$key"
+}
+share_or_time() {
+  waits_for_share 4 minRegisteredResourcesRatio &&
+    waits_for_share 99 maxRegisteredResourcesWaitingTime --conf spark.scheduler.maxRegisteredResourcesWaitingTime=1s
+}
+check "an application waits for its share of executors, but not for ever" share_or_time
 settings_refused() {
   ! run_case grow "${ALLOCATION[@]}" --conf spark.dynamicAllocation.minExecutors=9 > /dev/null \
     && grep -q 'minExecutors (9) must be less than or equal to .*maxExecutors (3)' "$dir/grow.out"

@@ -1,140 +1,19 @@
-// Dynamic allocation as a machine of its own: events and times → targets and removals.
-#include <catch2/catch.hpp>
-
+// How many executors dynamic allocation asks for: events and times → targets.
 #include "conf/error.hpp"
 #include "core/exit_reasons.hpp"
-#include "core/scheduler/allocation/allocation.hpp"
+#include "tests/scheduler/allocation/allocation_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
-using namespace std::chrono_literals;
+using namespace tinderbox::core::scheduling;
 
 namespace {
-
-using Ints = std::vector<int32_t>;
-using Names = std::vector<std::string>;
-
-/// Backlog 1 s, sustained 2 s, idle 3 s; one task an executor.
-AllocationOptions with(int32_t min, int32_t max, int32_t initial) {
-  AllocationOptions o;
-  o.min_executors = min;
-  o.max_executors = max;
-  o.initial_executors = initial;
-  o.backlog_timeout = 1s;
-  o.sustained_timeout = 2s;
-  o.idle_timeout = 3s;
-  o.cached_idle_timeout = kNever;
-  o.tasks_per_executor = 1;
-  o.shuffle_tracking = true;
-  return o;
-}
-
-Names names(const std::vector<ExecutorId>& ids) {
-  Names v;
-  for (const ExecutorId& id : ids) v.push_back(id.value);
-  return v;
-}
-
-struct Manager {
-  explicit Manager(AllocationOptions options) : a(std::move(options)) {}
-  Manager(int32_t min, int32_t max, int32_t initial) : a(with(min, max, initial)) {}
-
-  template <class E>
-  bool post(E event) {
-    return a.observe({ListenerEvent(std::move(event))}, now);
-  }
-  bool stage(int32_t id, int32_t tasks, int32_t attempt = 0, int32_t profile = 0) {
-    StageSubmitted e;
-    e.stage.stage = StageId{id};
-    e.stage.attempt = attempt;
-    e.stage.num_tasks = tasks;
-    e.stage.profile = profile;
-    return post(e);
-  }
-  void done(int32_t id, int32_t attempt = 0) {
-    StageCompleted e;
-    e.stage.stage = StageId{id};
-    e.stage.attempt = attempt;
-    post(e);
-  }
-  struct Task {
-    int32_t stage = 0, index = 0;
-    std::string executor = "1";
-    bool copy = false;
-    int32_t attempt = 0;
-  };
-  static TaskInfo info(const Task& t) {
-    TaskInfo i;
-    i.stage = StageId{t.stage};
-    i.stage_attempt = t.attempt;
-    i.index = t.index;
-    i.speculative = t.copy;
-    i.executor = ExecutorId{t.executor};
-    return i;
-  }
-  void start(const Task& t) { post(TaskStarted{info(t)}); }
-  void end(const Task& t, TaskEndKind how = TaskEndKind::Success) {
-    TaskEnded e;
-    e.task = info(t);
-    e.reason.kind = how;
-    post(e);
-  }
-  void start(int32_t stage, int32_t from, int32_t to, bool copy = false) {
-    for (int32_t i = from; i < to; ++i) start({stage, i, "1", copy});
-  }
-  void end(int32_t stage, int32_t from, int32_t to, bool copy = false,
-           TaskEndKind how = TaskEndKind::Success) {
-    for (int32_t i = from; i < to; ++i) end({stage, i, "1", copy}, how);
-  }
-  void want_copy(int32_t stage, int32_t index) {
-    a.speculative_task_submitted({StageId{stage}, 0}, index, now);
-  }
-  void unschedulable(int32_t stage, bool yes) {
-    a.set_unschedulable({StageId{stage}, 0}, yes, now);
-  }
-  void join(const std::string& id, int32_t profile = 0) {
-    ExecutorJoined e;
-    e.executor = ExecutorId{id};
-    e.profile = profile;
-    post(e);
-  }
-  void join(int32_t from, int32_t to) {
-    for (int32_t i = from; i <= to; ++i) join(std::to_string(i));
-  }
-  void leave(const std::string& id, const std::string& reason = kKilledByDriver) {
-    post(ExecutorRemoved{ExecutorId{id}, reason, now});
-  }
-
-  int32_t target(int32_t profile = 0) const { return a.totals().at(profile); }
-  /// One step on the way up, when its time has come. How much more is wanted.
-  int32_t add(int32_t profile = 0) {
-    if (a.add_time()) now = std::max(now, *a.add_time());
-    return sync(profile);
-  }
-  int32_t sync(int32_t profile = 0) {
-    const int32_t before = target(profile);
-    a.step(now);
-    return target(profile) - before;
-  }
-  /// Time passes; then the executors that were asked to end, which all agree.
-  Names after(Duration d) {
-    now += d;
-    const Allocation::Step step = a.step(now);
-    a.leaving(step.removable);
-    return names(step.removable);
-  }
-  int32_t pending() const { return a.monitor().pending_removal(); }
-
-  Allocation a;
-  Time now{std::chrono::duration_cast<Duration>(1000s)};
-};
 
 conf::Conf conf_of(conf::Pairs pairs) {
   pairs.emplace_back("spark.master", "spark://m:7077");
   pairs.emplace_back("spark.dynamicAllocation.enabled", "true");
   return conf::Conf::of(pairs);
 }
-
 }  // namespace
 
 TEST_CASE("A1 settings that cannot work are refused in Spark's words", "[allocation]") {
@@ -159,13 +38,20 @@ TEST_CASE("A1 settings that cannot work are refused in Spark's words", "[allocat
       {{{p + "shuffleTracking.enabled", "false"}},
        "Dynamic allocation of executors requires one of the following conditions: 1) enabling "
        "shuffle tracking through " +
-           p + "shuffleTracking.enabled."},
+           p +
+           "shuffleTracking.enabled. 2) enabling shuffle blocks decommission through "
+           "spark.decommission.enabled, spark.storage.decommission.enabled and "
+           "spark.storage.decommission.shuffleBlocks.enabled."},
       {{{"spark.executor.cores", "1"}, {"spark.task.cpus", "2"}},
        "The number of cores per executor (=1) has to be >= the number of cpus per task = 2."},
   };
   for (const Case& c : cases) CHECK_THROWS_WITH(allocation_options(conf_of(c.pairs)), c.want);
   CHECK(allocation_options(conf_of({{p + "minExecutors", "1"}, {p + "maxExecutors", "1"}}))
             .initial_executors == 1);
+  CHECK_FALSE(allocation_options(conf_of({{p + "shuffleTracking.enabled", "false"},
+                                          {"spark.decommission.enabled", "true"},
+                                          {"spark.storage.decommission.enabled", "true"}}))
+                  .shuffle_tracking);
   CHECK(allocation_options(conf_of({{p + "minExecutors", "1"}, {p + "maxExecutors", "2"}}))
             .max_executors == 2);
   Manager m(1, 10, 1);
@@ -545,114 +431,4 @@ TEST_CASE("A26 reset forgets executors and starts over", "[allocation]") {
   m.join(6, 8);
   m.stage(1, 100);
   CHECK(m.add() == 2);  // 3 are there, one more
-}
-
-// ---- removal -----------------------------------------------------------------------------------
-
-TEST_CASE("A12 never below the minimum, by profile", "[allocation]") {
-  Manager m(5, 10, 5);
-  for (int i = 1; i <= 10; ++i) m.join("a" + std::to_string(i));
-  CHECK(m.after(3s) == Names{"a1", "a10", "a2", "a3", "a4"});
-  CHECK(m.after(3s).empty());
-  CHECK(m.pending() == 5);
-  m.leave("a1");
-  m.leave("a1");
-  m.leave("none");
-  m.leave("a2");
-  CHECK(m.pending() == 3);
-  CHECK(m.after(3s).empty());
-  m.stage(9, 1, 0, 4);
-  for (int i = 1; i <= 7; ++i) m.join("b" + std::to_string(i), 4);
-  CHECK(m.after(3s) == Names{"b1", "b2"});
-}
-
-TEST_CASE("A13 never below the target", "[allocation]") {
-  Manager m(5, 12, 5);
-  m.stage(0, 8);
-  for (int i = 0; i < 3; ++i) m.add();
-  m.join(1, 8);
-  CHECK(m.target() == 8);
-  CHECK(m.after(3s).empty());
-  for (int32_t i = 0; i < 3; ++i) m.start({0, i, "8"});
-  for (int32_t i = 0; i < 3; ++i) m.end({0, i, "8"});
-  CHECK(m.after(0s) == Names{"1", "2", "3"});
-  CHECK(m.after(0s).empty());
-}
-
-TEST_CASE("A14 with 12 live and a target of 8, four may go", "[allocation]") {
-  Manager m(5, 12, 5);
-  m.stage(0, 8);
-  for (int i = 0; i < 3; ++i) m.add();
-  for (char c = 'a'; c < 'a' + 12; ++c) m.join(std::string(1, c));
-  CHECK(m.after(3s) == Names{"a", "b", "c", "d"});
-  CHECK(m.after(1s).empty());
-  m.leave("a");
-  m.join("z");
-  CHECK(m.after(0s) == Names{"e"});
-}
-
-TEST_CASE("A15 why executors went is counted", "[allocation]") {
-  SECTION("killed") {
-    Manager m(0, 10, 0);
-    m.join(1, 3);
-    CHECK(m.after(3s).size() == 3);
-    m.leave("1");
-    m.join("4");
-    m.leave("4", "Command exited with code 1");
-    CHECK(m.a.monitor().removals() == RemovalCounts{0, 0, 1, 1});
-  }
-  SECTION("decommissioned") {
-    AllocationOptions o = with(0, 10, 0);
-    o.decommission = true;
-    Manager m(o);
-    m.join(1, 3);
-    CHECK(m.after(3s).size() == 3);
-    CHECK(m.a.monitor().decommissioning() == 3);
-    m.leave("1", kDecommissionFinished);
-    m.leave("2", "Executor decommission: spark scale down");
-    CHECK(m.a.monitor().removals() == RemovalCounts{1, 1, 0, 0});
-  }
-}
-
-TEST_CASE("A18 removal by the clock, by kill or by decommission", "[allocation]") {
-  AllocationOptions o = with(1, 20, 1);
-  o.decommission = GENERATE(false, true);
-  Manager m(o);
-  const auto leaving = [&] {
-    return o.decommission ? m.a.monitor().decommissioning() : m.a.monitor().pending_removal();
-  };
-  m.join(1, 3);
-  m.after(1500ms);
-  CHECK(leaving() == 0);
-  m.after(3s);
-  CHECK(leaving() == 2);
-  m.join(4, 7);
-  for (const char* e : {"4", "5", "6"}) m.start({0, 0, e});
-  m.after(1s);
-  CHECK(leaving() == 3);
-  m.after(3s);
-  CHECK(leaving() == 4);
-  for (const char* e : {"4", "5", "6"}) m.end({0, 0, e});
-  m.after(1s);
-  CHECK(leaving() == 4);
-  m.after(2s);
-  CHECK(leaving() == 6);
-  CHECK((o.decommission ? m.pending() : m.a.monitor().decommissioning()) == 0);
-}
-
-TEST_CASE("A27 the target falls with the next step, then the idle one goes", "[allocation]") {
-  Manager m(1, 2, 1);
-  m.stage(0, 2);
-  m.add();
-  CHECK(m.target() == 2);
-  m.join(1, 2);
-  m.start({0, 0, "1"});
-  m.start({0, 1, "2"});
-  m.end({0, 0, "1"});
-  CHECK(m.a.max_needed(0) == 1);
-  CHECK(m.target() == 2);
-  CHECK(m.after(100ms).empty());
-  CHECK(m.target() == 1);
-  CHECK(m.after(3s) == Names{"1"});
-  CHECK(m.target() == 1);
 }

@@ -9,10 +9,8 @@ using namespace tinderbox::core;
 using namespace std::chrono_literals;
 
 namespace {
-using Names = std::vector<std::string>;
-}  // namespace
 
-namespace {
+using Names = std::vector<std::string>;
 
 /// Idle 60 s, with cached blocks 120 s, with shuffle outputs 240 s.
 struct Watch {
@@ -34,6 +32,11 @@ struct Watch {
   void end(const std::string& id = "1", int32_t stage = 0, bool ok = true) {
     m.task_ended({id}, StageId{stage}, ok, now);
   }
+  /// Executor 1 ran a task of `stage`.
+  void ran(int32_t stage, bool ok = true) {
+    start();
+    end("1", stage, ok);
+  }
   void block(const std::string& id, const std::string& name, bool memory, bool disk = false) {
     m.block_updated({id}, BlockUpdate{name, memory, disk, 1, 1});
   }
@@ -49,6 +52,15 @@ struct Watch {
   AllocationOptions o;
   ExecutorMonitor m{o};
   Time now = t(0s);
+};
+
+/// Job 1 has left an output of stage 1, its shuffle 0, on executor 1.
+struct Output : Watch {
+  explicit Output(bool service = false, Duration shuffle = 240s) : Watch(service, shuffle) {
+    add("1");
+    job(1, {{1, 0}});
+    ran(1);
+  }
 };
 
 }  // namespace
@@ -129,6 +141,7 @@ TEST_CASE("A33 blocks that a shuffle service serves don't hold an executor", "[a
                         {true, true, false, true},
                         {true, false, true, false},
                         {true, true, true, false}}) {
+    CAPTURE(c.service, c.memory, c.disk);
     Watch w(c.service);
     w.add("1");
     w.block("1", "rdd_1_0", c.memory, c.disk);
@@ -165,14 +178,11 @@ TEST_CASE("A35 outputs that a running job may read hold an executor", "[allocati
   w.add("1");
   w.job(1, {{1, 0}, {2, 1}});
   w.job(2, {{3, 1}});
-  w.start();
-  w.end("1", 1, false);
+  w.ran(1, false);
   CHECK(w.idle(60s) == Names{"1"});
-  w.start();
-  w.end("1", 1);
+  w.ran(1);
   CHECK(w.idle(1000s).empty());
-  w.start();
-  w.end("1", 3);
+  w.ran(3);
   w.m.job_ended(JobId{1});
   CHECK(w.idle(1000s).empty());
   w.m.job_ended(JobId{2});
@@ -188,43 +198,43 @@ TEST_CASE("A35 outputs that a running job may read hold an executor", "[allocati
   CHECK(w.idle(60s) == Names{"1"});
 }
 
+TEST_CASE("an output taken from a decommissioned executor holds its new one", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.job(1, {{1, 0}});
+  w.block("1", "shuffle_0_7_0.data", false, true);
+  CHECK(w.idle(1000s).empty());
+  w.m.job_ended(JobId{1});
+  CHECK(w.idle(120s).empty());
+  CHECK(w.idle(240s) == Names{"1"});
+  w.m.shuffle_cleaned(ShuffleId{0});
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
 TEST_CASE("A35 a stage that two jobs share is tracked until both have ended", "[allocation]") {
   Watch w;
   w.add("1");
   w.job(1, {{1, 0}});
   w.job(2, {{1, 0}});
   w.m.job_ended(JobId{1});
-  w.start();
-  w.end("1", 1);
+  w.ran(1);
   CHECK(w.idle(1000s).empty());
 }
 
 TEST_CASE("A35 a shuffle service makes tracking needless", "[allocation]") {
-  Watch w(true);
-  w.add("1");
-  w.job(1, {{1, 0}});
-  w.start();
-  w.end("1", 1);
+  Output w(true);
   w.m.shuffle_cleaned(ShuffleId{0});
   CHECK(w.idle(60s) == Names{"1"});
 }
 
 TEST_CASE("A36 a timeout without end never passes", "[allocation]") {
-  Watch w(false, kNever);
-  w.add("1");
-  w.job(1, {{1, 0}});
-  w.start();
-  w.end("1", 1);
+  Output w(false, kNever);
   w.m.job_ended(JobId{1});
   CHECK(w.m.timed_out(Time::max() - 1us).empty());
 }
 
 TEST_CASE("A38 the longest of the timeouts that apply counts", "[allocation]") {
-  Watch w;
-  w.add("1");
-  w.job(1, {{1, 0}});
-  w.start();
-  w.end("1", 1);
+  Output w;
   w.block("1", "rdd_1_0", true);
   w.m.job_ended(JobId{1});
   CHECK(w.idle(239s).empty());

@@ -17,6 +17,17 @@ MapStatus status(BlockManagerId at, int64_t map_id, std::vector<int64_t> sizes) 
 const BlockManagerId a = place("a", "hostA"), b = place("b", "hostB");
 constexpr ShuffleId kTen{10};
 
+/// A shuffle of one reduce with an output of map i, of id 5 + i, on each of these places.
+struct Outputs : MapOutputTracker {
+  explicit Outputs(const std::vector<std::optional<BlockManagerId>>& places) {
+    register_shuffle(kTen, static_cast<int32_t>(places.size()), 1);
+    for (int32_t i = 0; const auto& place : places) {
+      if (place) register_output(kTen, i, status(*place, 5 + i, {1}));
+      ++i;
+    }
+  }
+};
+
 tinderbox::MapOutputs answer_of(MapOutputTracker& t, ShuffleId id) {
   return std::get<tinderbox::MapOutputs>(*t.answer(
       id, [](const ExecutorId& e) { return std::vector<std::string>{"/dirs/" + e.value}; }));
@@ -55,10 +66,7 @@ TEST_CASE("B9 an unregistered shuffle is empty", "[map_outputs]") {
 }
 
 TEST_CASE("B10 an output is unregistered only where it is, twice is harmless", "[map_outputs]") {
-  MapOutputTracker t;
-  t.register_shuffle(kTen, 2, 1);
-  t.register_output(kTen, 0, status(a, 5, {1}));
-  t.register_output(kTen, 1, status(b, 6, {1}));
+  Outputs t({a, b});
   t.unregister_output(kTen, 0, b);
   CHECK(t.available(kTen) == 2);
   const int64_t before = t.epoch();
@@ -71,11 +79,7 @@ TEST_CASE("B10 an output is unregistered only where it is, twice is harmless", "
 }
 
 TEST_CASE("B11 outputs go with their executor or host", "[map_outputs]") {
-  MapOutputTracker t;
-  t.register_shuffle(kTen, 3, 1);
-  t.register_output(kTen, 0, status(a, 5, {1}));
-  t.register_output(kTen, 1, status(place("c", "hostA"), 6, {1}));
-  t.register_output(kTen, 2, status(b, 7, {1}));
+  Outputs t({a, place("c", "hostA"), b});
   CHECK(t.epoch() == 0);
   t.remove_outputs_on_executor(ExecutorId{"a"});
   CHECK(t.epoch() == 1);
@@ -84,6 +88,26 @@ TEST_CASE("B11 outputs go with their executor or host", "[map_outputs]") {
   CHECK(t.missing(kTen) == std::vector<int32_t>{0, 1});
   t.unregister_all_outputs(kTen);
   CHECK(t.available(kTen) == 0);
+}
+
+TEST_CASE("an output that moved is asked for at its new place", "[map_outputs]") {
+  Outputs t({a, std::nullopt, a});
+  using Held = MapOutputTracker::Held;
+  CHECK(t.outputs_on(ExecutorId{"a"}) == std::vector<Held>{{kTen, 0, 5}, {kTen, 2, 7}});
+  CHECK_FALSE(t.output(kTen, 1));
+  CHECK_FALSE(t.output(kTen, 3));
+  CHECK_FALSE(t.output(ShuffleId{11}, 0));
+  CHECK(t.preferred_hosts(kTen, 0, 0.9) == std::vector<std::string>{"hostA"});
+  answer_of(t, kTen);
+  const int64_t before = t.epoch();
+  t.move_output(kTen, 0, b);
+  CHECK(t.epoch() == before + 1);
+  CHECK(t.output(kTen, 0)->location == b);
+  CHECK(t.output(kTen, 0)->map_id == 5);
+  CHECK(answer_of(t, kTen).statuses[0]->location == b);
+  CHECK(t.preferred_hosts(kTen, 0, 0.9).empty());
+  t.remove_outputs_on_executor(ExecutorId{"a"});
+  CHECK(t.missing(kTen) == std::vector<int32_t>{1, 2});
 }
 
 TEST_CASE("B14 hosts with a share of at least the fraction are preferred", "[map_outputs]") {
@@ -131,55 +155,64 @@ TEST_CASE("outputs beyond the shuffle are ignored", "[map_outputs]") {
 // ---- commit ------------------------------------------------------------------------------------
 
 namespace {
+
+constexpr StageId kStage{3};
+
 AskPermissionToCommit ask(int32_t attempt, int32_t stage_attempt = 0, int32_t partition = 0) {
-  return {1, StageId{3}, stage_attempt, partition, attempt};
+  return {1, kStage, stage_attempt, partition, attempt};
 }
+
+/// Attempt 0 may commit partition 0 of a stage that has started.
+struct Permitted : CommitCoordinator {
+  Permitted() {
+    stage_start(kStage);
+    CHECK(may_commit(ask(0)));
+  }
+  void ended(int32_t attempt, TaskEndKind how, int32_t stage_attempt = 0) {
+    attempt_ended(kStage, stage_attempt, 0, attempt, how);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("B41 B45 the first to ask may commit, nobody twice", "[commit]") {
   CommitCoordinator c;
   CHECK_FALSE(c.may_commit(ask(0)));  // no such stage
-  c.stage_start(StageId{3});
+  c.stage_start(kStage);
   CHECK(c.may_commit(ask(0)));
   CHECK_FALSE(c.may_commit(ask(1)));
   CHECK_FALSE(c.may_commit(ask(0)));
   CHECK(c.may_commit(ask(0, 0, 1)));
-  c.stage_end(StageId{3});
+  c.stage_end(kStage);
   CHECK_FALSE(c.may_commit(ask(0)));
   CHECK(c.empty());
 }
 
 TEST_CASE("B42 B43 a failed holder makes room, and may not come back", "[commit]") {
-  CommitCoordinator c;
-  c.stage_start(StageId{3});
-  CHECK(c.may_commit(ask(0)));
-  c.attempt_ended(StageId{3}, 0, 0, 5, TaskEndKind::ExceptionFailure);
+  Permitted c;
+  c.ended(5, TaskEndKind::ExceptionFailure);
   CHECK_FALSE(c.may_commit(ask(1)));
-  c.attempt_ended(StageId{3}, 0, 0, 5, TaskEndKind::TaskCommitDenied);
+  c.ended(5, TaskEndKind::TaskCommitDenied);
   CHECK_FALSE(c.may_commit(ask(1)));
-  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::ExceptionFailure);
+  c.ended(0, TaskEndKind::ExceptionFailure);
   CHECK_FALSE(c.may_commit(ask(0)));
   CHECK(c.may_commit(ask(1)));
 }
 
 TEST_CASE("B42 a holder whose permission came too late makes room", "[commit]") {
-  CommitCoordinator c;
-  c.stage_start(StageId{3});
-  CHECK(c.may_commit(ask(0)));
+  Permitted c;
   // The executor gave up waiting for the answer and ended the attempt as denied.
-  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::TaskCommitDenied);
+  c.ended(0, TaskEndKind::TaskCommitDenied);
   CHECK_FALSE(c.may_commit(ask(0)));
   CHECK(c.may_commit(ask(1)));
 }
 
 TEST_CASE("B44 attempts of different stage attempts are different", "[commit]") {
-  CommitCoordinator c;
-  c.stage_start(StageId{3});
-  CHECK(c.may_commit(ask(0, 0)));
-  c.stage_start(StageId{3});  // the stage is tried again: what is known stays
+  Permitted c;
+  c.stage_start(kStage);  // the stage is tried again: what is known stays
   CHECK_FALSE(c.may_commit(ask(0, 1)));
-  c.attempt_ended(StageId{3}, 1, 0, 0, TaskEndKind::ExceptionFailure);
+  c.ended(0, TaskEndKind::ExceptionFailure, 1);
   CHECK_FALSE(c.may_commit(ask(1, 1)));
-  c.attempt_ended(StageId{3}, 0, 0, 0, TaskEndKind::ExecutorLostFailure);
+  c.ended(0, TaskEndKind::ExecutorLostFailure);
   CHECK(c.may_commit(ask(1, 1)));
 }

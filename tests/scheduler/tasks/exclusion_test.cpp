@@ -109,18 +109,8 @@ TEST_CASE("S15 S22 executors and hosts excluded for the application get no offer
   c.executor("1", 4, "h1");
   c.executor("2", 1, "h2");
   const uint64_t t = c.job(rdd(8));
-  for (int i = 0; i < 2; ++i)
-    for (const Sent& s : c.live())
-      if (s.executor == "1") {
-        c.fail(s);
-        break;
-      }
-  for (int guard = 0; guard < 100 && !c.ended(t); ++guard) {
-    for (const Sent& s : c.live()) c.succeed(s, "x");
-    c.answer_revocations();
-    c.advance(1s);
-  }
-  REQUIRE(c.ended(t));
+  for (int i = 0; i < 2; ++i) c.fail(c.one_on("1"));
+  c.finish(t, 1s);
   REQUIRE(c.driver.tasks().health()->executor_excluded(0));
   c.job(rdd(6));
   size_t running = 0;
@@ -138,16 +128,8 @@ TEST_CASE("S26 excluded executors come back with the first round of offers after
   c.executor("1", 2, "h1");
   const uint64_t t = c.job(rdd(4));
   c.executor("2", 2, "h2");
-  for (int i = 0; i < 2; ++i)
-    for (const Sent& s : c.live())
-      if (s.executor == "1") {
-        c.fail(s);
-        break;
-      }
-  for (int guard = 0; guard < 100 && !c.ended(t); ++guard) {
-    for (const Sent& s : c.live()) c.succeed(s, "x");
-    c.answer_revocations();
-  }
+  for (int i = 0; i < 2; ++i) c.fail(c.one_on("1"));
+  c.finish(t);
   REQUIRE(c.driver.tasks().health()->any_excluded());
   c.lose("2");
   c.executor("3", 2, "h3");
@@ -180,10 +162,7 @@ TEST_CASE("tasks that were sent ahead don't wait where their stage is excluded",
   c.executor("B", 1);
   c.answer_revocations();
   for (const Sent& s : c.live()) CHECK(s.executor == "B");
-  for (int guard = 0; guard < 50 && !c.ended(t); ++guard) {
-    for (const Sent& s : c.live()) c.succeed(s, "x");
-    c.answer_revocations();
-  }
+  c.finish(t);
   CHECK(c.driver.idle_state_is_clean());
 }
 

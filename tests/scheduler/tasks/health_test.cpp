@@ -13,41 +13,12 @@ namespace {
 using Strings = std::vector<std::string>;
 
 /// A HealthTracker with executors; times in hours since the start are given as durations.
-struct Health {
-  DriverOptions options = excluding();
-  Executors executors{options};
+struct Health : ExecutorBed {
   std::unique_ptr<HealthTracker> tracker;
-  Time start{1000s}, now = start;
-  DriverEffects out;
-  std::vector<ListenerEvent> events;
-  uint64_t turns = 0;
 
-  explicit Health(ExclusionOptions o = limits()) {
+  explicit Health(ExclusionOptions o = limits()) : ExecutorBed(excluding()) {
     options.exclusion = o;
     tracker = std::make_unique<HealthTracker>(options.exclusion, executors);
-  }
-  template <class F>
-  void turn(F&& f) {
-    out.clear();
-    Turn t(now, ++turns, out);
-    f(t);
-    for (const DriverEffect& e : out)
-      if (const auto* p = std::get_if<Publish>(&e))
-        events.insert(events.end(), p->events.begin(), p->events.end());
-  }
-  int32_t add(const std::string& id, const std::string& host) {
-    int32_t slot = -1;
-    turn([&](Turn& t) {
-      const PeerId peer = 100 + turns;
-      executors.hello(peer, {Identity{"", options.app, 0, ""}, ExecutorId{id}, "b1", "c1"}, t);
-      RegisterExecutor m;
-      m.id = ExecutorId{id};
-      m.host = host;
-      m.cores = 4;
-      slot = executors.register_executor(peer, m, t);
-      executors.activate(slot);
-    });
-    return slot;
   }
   std::unique_ptr<TaskSetExclusion> set(int32_t stage = 0) {
     return std::make_unique<TaskSetExclusion>(options.exclusion, executors, StageId{stage}, 0);
@@ -66,13 +37,6 @@ struct Health {
   }
   void expire() {
     turn([&](Turn& t) { tracker->expire(t); });
-  }
-  template <class E>
-  std::vector<E> seen() const {
-    std::vector<E> v;
-    for (const ListenerEvent& e : events)
-      if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
-    return v;
   }
   /// Removals asked for since the last call.
   Strings removed() {
@@ -275,14 +239,8 @@ TEST_CASE("H10 an excluded executor is exchanged for a new one, and its tasks ar
   c.executor("A", 1);
   c.executor("B", 4);
   const uint64_t t = c.job(rdd(8));
-  const auto on_a = [&] {
-    for (const Sent& s : c.live())
-      if (s.executor == "A") return s;
-    return Sent{};
-  };
   const uint64_t second = c.job(rdd(40));
-  c.fail(on_a());
-  c.fail(on_a());
+  for (int i = 0; i < 2; ++i) c.fail(c.one_on("A"));
   while (!c.ended(t)) {
     for (const Sent& s : c.live(0)) c.succeed(s, "x");
     c.answer_revocations();
@@ -303,11 +261,7 @@ TEST_CASE("H10 an excluded executor is exchanged for a new one, and its tasks ar
       CHECK(e.reason.description == "Executor killed by driver.");
     }
   CHECK(c.seen<ExecutorRemoved>().back().reason == "Executor killed by driver.");
-  for (int guard = 0; guard < 1000 && !c.ended(second); ++guard) {
-    c.answer_revocations();
-    for (const Sent& s : c.live()) c.succeed(s, "x");
-    c.advance(1s);
-  }
+  c.finish(second, 1s);
   CHECK(c.error(second).empty());
   CHECK(c.driver.idle_state_is_clean());
 }

@@ -1,5 +1,5 @@
 // FIFO and FAIR order of task sets. Ids are those of spec/11, section P.
-#include "tests/scheduler/scheduler_fixture.hpp"
+#include "tests/scheduler/tasks/task_bed.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
@@ -22,50 +22,17 @@ std::map<std::string, std::string> in_pool(const std::string& name) {
   return {{"spark.scheduler.pool", name}};
 }
 
-/// A TaskScheduler with one executor; slots are offered by hand.
-struct Bed : StageProgress {
-  DriverOptions options;
-  ProgramCodec codec = test_codec();
-  Executors executors{options};
-  TaskScheduler tasks{options, codec, executors, *this};
-  Time now{1000s};
-  DriverEffects out;
-  uint64_t turns = 0;
-  NodePtr root = rdd(1000);
-  int32_t exec = -1;
+/// One executor; slots are offered by hand.
+struct PoolBed : TaskBed {
+  using TaskBed::TaskBed;
+  int32_t exec = add("e", "h");
 
-  explicit Bed(DriverOptions o) : options(std::move(o)) {
-    turn([&](Turn& t) {
-      executors.hello(1, {Identity{"", options.app, 0, ""}, ExecutorId{"e"}, "b1", "c1"}, t);
-      RegisterExecutor m;
-      m.id = ExecutorId{"e"};
-      m.host = "h";
-      exec = executors.register_executor(1, m, t);
-      executors.activate(exec);
-      tasks.executor_ready(exec);
-    });
-  }
-  void task_ended(TaskEnd&, Turn&) override {}
-  void task_set_failed(const TaskSet&, const std::string&, Turn&) override {}
-
-  template <class F>
-  void turn(F&& f) {
-    out.clear();
-    Turn t(now, ++turns, out);
-    f(t);
-  }
   void submit(int32_t job, int32_t stage, int32_t n, PropertiesPtr properties = nullptr,
               Locations preferred = {}) {
-    turn([&](Turn& t) {
-      TaskSetSpec spec;
-      spec.stage = StageId{stage};
-      spec.priority = JobId{job};
-      spec.root = root;
-      spec.properties = std::move(properties);
-      spec.preferred = std::move(preferred);
-      for (int32_t i = 0; i < n; ++i) spec.ids.push_back(i);
-      tasks.submit(std::move(spec), t);
-    });
+    TaskSetSpec s = spec(stage, n, std::move(preferred));
+    s.priority = JobId{job};
+    s.properties = std::move(properties);
+    TaskBed::submit(std::move(s));
   }
   void submit_to(const std::string& pool, int32_t stage, int32_t n) {
     submit(stage, stage, n,
@@ -74,11 +41,7 @@ struct Bed : StageProgress {
   /// The stages of the tasks that so many slots got.
   Ints offer(int32_t slots) {
     Ints stages;
-    turn([&](Turn& t) { tasks.resource_offers({{exec, slots}}, false, false, t); });
-    for (const DriverEffect& e : out)
-      if (const auto* s = std::get_if<Send<ToExecutor>>(&e))
-        if (const auto* m = std::get_if<LaunchTasks>(&s->message))
-          stages.insert(stages.end(), m->tasks.size(), m->stage.value);
+    for (const Launch& l : TaskBed::offer({{exec, slots}}, kPartial)) stages.push_back(l.stage);
     return stages;
   }
   Ints one_by_one(int32_t slots) {
@@ -87,12 +50,7 @@ struct Bed : StageProgress {
       for (const int32_t stage : offer(1)) stages.push_back(stage);
     return stages;
   }
-  std::vector<std::string> warnings() const {
-    std::vector<std::string> v;
-    for (const DriverEffect& e : out)
-      if (const auto* l = std::get_if<Log>(&e); l && l->level == Level::Warn) v.push_back(l->line);
-    return v;
-  }
+  std::vector<std::string> warnings() const { return logged(Level::Warn); }
   const PoolSpec& pool_of(int32_t stage) const {
     return tasks.pools().spec(tasks.task_set(StageId{stage}, 0)->place.pool);
   }
@@ -101,7 +59,7 @@ struct Bed : StageProgress {
 }  // namespace
 
 TEST_CASE("P1 FIFO goes by job, then by stage", "[pools]") {
-  Bed bed(test_options());
+  PoolBed bed(test_options());
   bed.submit(0, 0, 2);
   bed.submit(0, 1, 2);
   bed.submit(0, 2, 2);
@@ -112,7 +70,7 @@ TEST_CASE("P1 FIFO goes by job, then by stage", "[pools]") {
 }
 
 TEST_CASE("P2 FAIR pools by minimum share, then by weight, FIFO inside", "[pools]") {
-  Bed bed(fair_options({{"default"}, {"1", kFifo, 2}, {"2", kFifo, 3}, {"3"}}));
+  PoolBed bed(fair_options({{"default"}, {"1", kFifo, 2}, {"2", kFifo, 3}, {"3"}}));
   bed.submit_to("1", 0, 1);
   bed.submit_to("1", 1, 1);
   bed.submit_to("1", 2, 2);
@@ -123,7 +81,7 @@ TEST_CASE("P2 FAIR pools by minimum share, then by weight, FIFO inside", "[pools
 }
 
 TEST_CASE("P2 one offer of many slots is shared as so many offers of one", "[pools]") {
-  Bed bed(fair_options({{"default"}, {"1", kFifo, 2}, {"2", kFifo, 3}, {"3"}}));
+  PoolBed bed(fair_options({{"default"}, {"1", kFifo, 2}, {"2", kFifo, 3}, {"3"}}));
   bed.submit_to("1", 0, 20);
   bed.submit_to("2", 1, 20);
   const Ints stages = bed.offer(11);
@@ -183,7 +141,7 @@ TEST_CASE("fair order: needy first, then by ratio", "[pools]") {
 }
 
 TEST_CASE("P5 FIFO has no pools, whatever the jobs say", "[pools]") {
-  Bed bed(test_options());
+  PoolBed bed(test_options());
   bed.submit_to("b", 0, 2);
   bed.submit_to("a", 1, 2);
   CHECK(bed.tasks.pools().count() == 1);
@@ -192,7 +150,7 @@ TEST_CASE("P5 FIFO has no pools, whatever the jobs say", "[pools]") {
 }
 
 TEST_CASE("P6 P10 a job that names no pool is in the default pool", "[pools]") {
-  Bed bed(fair_options({}));
+  PoolBed bed(fair_options({}));
   bed.submit(0, 0, 1);  // no properties at all
   bed.submit(1, 1, 1, std::make_shared<const std::map<std::string, std::string>>());
   CHECK(bed.pool_of(0) == PoolSpec{"default"});
@@ -201,7 +159,7 @@ TEST_CASE("P6 P10 a job that names no pool is in the default pool", "[pools]") {
 }
 
 TEST_CASE("P7 a pool that nobody configured is made with the defaults, once", "[pools]") {
-  Bed bed(fair_options({{"known", kFair, 2, 3}}));
+  PoolBed bed(fair_options({{"known", kFair, 2, 3}}));
   bed.submit_to("known", 0, 1);
   CHECK(bed.pool_of(0) == PoolSpec{"known", kFair, 2, 3});
   CHECK(bed.warnings().empty());
@@ -218,14 +176,14 @@ TEST_CASE("P7 a pool that nobody configured is made with the defaults, once", "[
 }
 
 TEST_CASE("in a FAIR pool task sets share alike, by name when they are equal", "[pools]") {
-  Bed bed(fair_options({{"default", kFair}}));
+  PoolBed bed(fair_options({{"default", kFair}}));
   for (const int32_t stage : {2, 3, 10}) bed.submit(stage, stage, 4);
   // "TaskSet_10.0" < "TaskSet_2.0"
   CHECK(bed.one_by_one(6) == Ints{10, 2, 3, 10, 2, 3});
 }
 
 TEST_CASE("a pool whose tasks wait for a better place leaves its turn to others", "[pools]") {
-  Bed bed(fair_options({{"a"}, {"b"}}));
+  PoolBed bed(fair_options({{"a"}, {"b"}}));
   bed.submit(0, 0, 2, std::make_shared<const std::map<std::string, std::string>>(in_pool("a")),
              {{"executor_far_x"}, {"h", "executor_h_e"}});
   bed.submit_to("b", 1, 4);
@@ -251,11 +209,7 @@ Ints all(int32_t n) {
   return v;
 }
 void finish(Cluster& c, const std::vector<uint64_t>& jobs) {
-  for (int guard = 0; guard < 10000; ++guard) {
-    c.answer_revocations();
-    if (c.live().empty()) break;
-    c.succeed(c.live()[0], "x");
-  }
+  c.drain();
   for (const uint64_t job : jobs) CHECK(c.error(job).empty());
   CHECK(c.driver.idle_state_is_clean());
 }

@@ -1,4 +1,5 @@
-// A TaskScheduler with executors, offers made by hand, and a recorder in the DAG scheduler's place.
+// Executors in turns of a machine, alone and with a TaskScheduler: offers made by hand, and a
+// recorder in the DAG scheduler's place.
 #pragma once
 
 #include "tests/scheduler/scheduler_fixture.hpp"
@@ -25,57 +26,25 @@ inline DriverOptions excluding(int32_t launch_ahead = 0) {
   return o;
 }
 
-struct TaskBed : StageProgress {
+/// Executors that do nothing of themselves, and what the turns of a machine gave.
+struct ExecutorBed {
   DriverOptions options;
-  ProgramCodec codec = test_codec();
   Executors executors{options};
-  TaskScheduler tasks{options, codec, executors, *this};
-  Time now{1000s};
-  DriverEffects out;
+  Time start{1000s}, now = start;
+  DriverEffects out;  // of the last turn
   std::vector<ListenerEvent> events;
-  std::vector<ExecutorRemoval> removals;
   uint64_t turns = 0;
-  NodePtr root = rdd(1000);
 
-  struct Ended {
-    int32_t index;
-    TaskEndReason reason;
-  };
-  std::vector<Ended> ended;
-  std::vector<std::string> failed;  // reasons of task sets
-
-  explicit TaskBed(DriverOptions o) : options(std::move(o)) {}
-
-  void task_ended(TaskEnd& end, Turn&) override { ended.push_back({end.index, end.reason}); }
-  void task_set_failed(const TaskSet&, const std::string& reason, Turn&) override {
-    failed.push_back(reason);
-  }
-  struct Launch {
-    std::string executor;
-    int32_t stage, index;
-    TaskId id;
-  };
-  /// What the turn launched.
+  explicit ExecutorBed(DriverOptions o) : options(std::move(o)) {}
   template <class F>
-  std::vector<Launch> turn(F&& f) {
+  void turn(F&& f) {
     out.clear();
     Turn t(now, ++turns, out);
     f(t);
-    for (ExecutorRemoval& r : tasks.take_removals()) removals.push_back(std::move(r));
-    std::vector<Launch> v;
-    for (const DriverEffect& e : out) {
-      if (const auto* p = std::get_if<Publish>(&e))
-        events.insert(events.end(), p->events.begin(), p->events.end());
-      if (const auto* s = std::get_if<Send<ToExecutor>>(&e))
-        if (const auto* m = std::get_if<LaunchTasks>(&s->message))
-          for (const TaskLaunch& l : m->tasks)
-            v.push_back(
-                {executors.at(executors.of_peer(s->to)).id.value, m->stage.value, l.index, l.id});
-    }
-    return v;
+    for (const Publish& p : of_kind<Publish>(out))
+      events.insert(events.end(), p.events.begin(), p.events.end());
   }
-  /// Without cores it gives nothing of itself: offers are made by hand.
-  int32_t add(const std::string& id, const std::string& host) {
+  int32_t add(const std::string& id, const std::string& host, int32_t cores = 4) {
     int32_t slot = -1;
     turn([&](Turn& t) {
       const PeerId peer = 100 + turns;
@@ -83,10 +52,69 @@ struct TaskBed : StageProgress {
       RegisterExecutor m;
       m.id = ExecutorId{id};
       m.host = host;
+      m.cores = cores;
       slot = executors.register_executor(peer, m, t);
       executors.activate(slot);
-      tasks.executor_ready(slot);
     });
+    return slot;
+  }
+  template <class E>
+  std::vector<E> seen() const {
+    return of_kind<E>(events);
+  }
+  /// Lines of the last turn; of one level only.
+  std::vector<std::string> logged(std::optional<Level> level = {}) const {
+    std::vector<std::string> lines;
+    for (const Log& l : of_kind<Log>(out))
+      if (!level || l.level == *level) lines.push_back(l.line);
+    return lines;
+  }
+};
+
+struct TaskBed : ExecutorBed, StageProgress {
+  ProgramCodec codec = test_codec();
+  TaskScheduler tasks{options, codec, executors, *this};
+  std::vector<ExecutorRemoval> removals;
+  NodePtr root = rdd(1000);
+
+  struct Ended {
+    int32_t index;
+    TaskEndReason reason;
+    bool zombie;  // its set
+  };
+  std::vector<Ended> ended;
+  std::vector<std::string> failed;  // reasons of task sets
+
+  explicit TaskBed(DriverOptions o = test_options()) : ExecutorBed(std::move(o)) {}
+
+  void task_ended(TaskEnd& end, Turn&) override {
+    ended.push_back({end.index, end.reason, end.set.zombie()});
+  }
+  void task_set_failed(const TaskSet&, const std::string& reason, Turn&) override {
+    failed.push_back(reason);
+  }
+  struct Launch {
+    std::string executor;
+    int32_t stage, attempt, index;
+    TaskId id;
+  };
+  /// What the turn launched.
+  template <class F>
+  std::vector<Launch> turn(F&& f) {
+    ExecutorBed::turn(f);
+    for (ExecutorRemoval& r : tasks.take_removals()) removals.push_back(std::move(r));
+    std::vector<Launch> v;
+    for (const Send<ToExecutor>& s : of_kind<Send<ToExecutor>>(out))
+      if (const auto* m = std::get_if<LaunchTasks>(&s.message))
+        for (const TaskLaunch& l : m->tasks)
+          v.push_back({executors.at(executors.of_peer(s.to)).id.value, m->stage.value,
+                       m->stage_attempt, l.index, l.id});
+    return v;
+  }
+  /// Without cores it gives nothing of itself: offers are made by hand.
+  int32_t add(const std::string& id, const std::string& host) {
+    const int32_t slot = ExecutorBed::add(id, host, 0);
+    tasks.executor_ready(slot);
     return slot;
   }
   void lose(int32_t slot, bool caused_by_app = false) {
@@ -95,19 +123,30 @@ struct TaskBed : StageProgress {
       tasks.executor_lost(slot, {"lost", caused_by_app}, t);
     });
   }
-  void submit(int32_t stage, int32_t n, Locations preferred = {}) {
-    turn([&](Turn& t) {
-      TaskSetSpec spec;
-      spec.stage = StageId{stage};
-      spec.priority = JobId{stage};
-      spec.root = root;
-      for (int32_t i = 0; i < n; ++i) spec.ids.push_back(i);
-      spec.preferred = std::move(preferred);
-      tasks.submit(std::move(spec), t);
-    });
+  TaskSetSpec spec(int32_t stage, int32_t n, const Locations& preferred = {}, int32_t attempt = 0) {
+    TaskSetSpec s;
+    s.stage = StageId{stage};
+    s.attempt = attempt;
+    s.priority = JobId{stage};
+    s.root = root;
+    for (int32_t i = 0; i < n; ++i) s.ids.push_back(i);
+    for (const auto& texts : preferred) s.places.add(texts, executors);
+    return s;
   }
-  std::vector<Launch> offer(std::vector<TaskScheduler::Offer> offers) {
-    return turn([&](Turn& t) { tasks.resource_offers(std::move(offers), true, false, t); });
+  void submit(TaskSetSpec spec) {
+    turn([&](Turn& t) { tasks.submit(std::move(spec), t); });
+  }
+  void submit(int32_t stage, int32_t n, Locations preferred = {}, int32_t attempt = 0) {
+    submit(spec(stage, n, std::move(preferred), attempt));
+  }
+  void submit_barrier(int32_t stage, int32_t n, Locations preferred = {}) {
+    TaskSetSpec s = spec(stage, n, std::move(preferred));
+    s.barrier = true;
+    submit(std::move(s));
+  }
+  static constexpr bool kPartial = false, kFull = true;
+  std::vector<Launch> offer(std::vector<TaskScheduler::Offer> offers, bool all = kFull) {
+    return turn([&](Turn& t) { tasks.resource_offers(std::move(offers), all, false, t); });
   }
   void end(const Launch& l, TaskUpdate u) {
     u.id = l.id;
@@ -118,11 +157,16 @@ struct TaskBed : StageProgress {
     u.state = TaskState::Finished;
     end(l, u);
   }
-  void fail(const Launch& l, TaskEndKind kind = TaskEndKind::ExceptionFailure) {
+  void fail(const Launch& l, TaskEndKind kind = TaskEndKind::ExceptionFailure,
+            TaskState state = TaskState::Failed) {
     TaskUpdate u;
-    u.state = TaskState::Failed;
+    u.state = state;
     u.reason = task_reason(kind);
     end(l, u);
+  }
+  /// As each turn of the machine ends.
+  void settle() {
+    turn([&](Turn& t) { tasks.settle(t); });
   }
   static TaskEndReason task_reason(TaskEndKind kind) {
     TaskEndReason r;
@@ -130,13 +174,8 @@ struct TaskBed : StageProgress {
     r.class_name = "boom";
     return r;
   }
-  const TaskSet& set(int32_t stage) { return *tasks.task_set(StageId{stage}, 0); }
-  template <class E>
-  std::vector<E> seen() const {
-    std::vector<E> v;
-    for (const ListenerEvent& e : events)
-      if (const E* x = std::get_if<E>(&e)) v.push_back(*x);
-    return v;
+  const TaskSet& set(int32_t stage, int32_t attempt = 0) {
+    return *tasks.task_set(StageId{stage}, attempt);
   }
 };
 

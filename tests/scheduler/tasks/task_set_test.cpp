@@ -1,8 +1,7 @@
 // One task set: pending lists, locality levels, delay scheduling. Ids are those of spec/11, section
 // T.
-#include "tests/scheduler/scheduler_fixture.hpp"
-
 #include "core/scheduler/tasks/task_end.hpp"
+#include "tests/scheduler/tasks/set_bed.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
@@ -10,71 +9,12 @@ using namespace tinderbox::core::scheduling;
 
 namespace {
 
-constexpr Locality kProcess = Locality::Process, kNode = Locality::Node, kNoPref = Locality::NoPref,
-                   kAny = Locality::Any;
 constexpr Duration kWait = 3s;  // LW
-
-/// Executors and one task set; offers written as in the scenarios: exec @ level → task index, −1
-/// none.
-struct Bed {
-  DriverOptions options = test_options();
-  Executors executors{options};
-  std::unique_ptr<TaskSet> set;
-  Time now{1000s};
-  PeerId next_peer = 1;
-  bool rejected = false;
-
-  int32_t add(const std::string& id, const std::string& host) {
-    DriverEffects out;
-    Turn turn(now, next_peer, out);
-    const PeerId peer = next_peer++;
-    executors.hello(peer, {Identity{"", options.app, 0, ""}, ExecutorId{id}, "b1", "c1"}, turn);
-    RegisterExecutor m;
-    m.id = ExecutorId{id};
-    m.host = host;
-    m.cores = 4;
-    const int32_t slot = executors.register_executor(peer, m, turn);
-    executors.activate(slot);
-    if (set) set->recompute_locality();
-    return slot;
-  }
-  void lose(const std::string& id) {
-    executors.deactivate(executors.slot(ExecutorId{id}), Executor::State::Removed);
-    if (set) set->recompute_locality();
-  }
-  void tasks(Locations preferred, bool map_tasks = false) {
-    TaskSetSpec spec;
-    spec.stage = StageId{0};
-    spec.map_tasks = map_tasks;
-    for (size_t i = 0; i < preferred.size(); ++i) spec.ids.push_back(static_cast<int32_t>(i));
-    spec.num_partitions = static_cast<int32_t>(preferred.size());
-    spec.preferred = std::move(preferred);
-    set = std::make_unique<TaskSet>(std::move(spec), executors, options, 0, now);
-  }
-  std::optional<TaskSet::Pick> pick(const std::string& id, Locality max) {
-    const auto p = set->offer(executors.slot(ExecutorId{id}), max, now, rejected);
-    if (p) set->start(p->index);
-    return p;
-  }
-  int32_t offer(const std::string& id, Locality max) {
-    const auto p = pick(id, max);
-    return p ? p->index : -1;
-  }
-  std::vector<Locality> levels() const { return {set->levels().begin(), set->levels().end()}; }
-  void succeed(int32_t index) {
-    set->stop(index);
-    set->succeed(index, {TaskId{index}, 0});
-  }
-};
-
-std::string at(const std::string& host, const std::string& executor) {
-  return "executor_" + host + "_" + executor;
-}
 
 }  // namespace
 
 TEST_CASE("T1 a task without preference takes the first NO_PREF offer", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("exec1", "host1");
   b.tasks({{}});
   const auto p = b.pick("exec1", kNoPref);
@@ -86,7 +26,7 @@ TEST_CASE("T1 a task without preference takes the first NO_PREF offer", "[task_s
 }
 
 TEST_CASE("T2 three offers take three tasks, a fourth none", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("exec1", "host1");
   b.tasks({{}, {}, {}});
   for (int32_t i = 0; i < 3; ++i) CHECK(b.offer("exec1", kNoPref) == i);
@@ -99,7 +39,7 @@ TEST_CASE("T2 three offers take three tasks, a fourth none", "[task_set]") {
 }
 
 TEST_CASE("T3 a level whose executors are gone is skipped", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("execA", "host1");
   b.add("execC", "host2");
   b.tasks({{at("host1", "execB")}});
@@ -109,9 +49,8 @@ TEST_CASE("T3 a level whose executors are gone is skipped", "[task_set]") {
 }
 
 TEST_CASE("T4 delay scheduling widens one level a wait", "[task_set]") {
-  Bed b;
-  b.add("e1", "h1");
-  b.add("e2", "h2");
+  SetBed b;
+  b.add_each(2);
   b.tasks({{at("h1", "e1")}, {at("h2", "e2")}, {"h1", at("h2", "e2")}, {}});
   CHECK(b.offer("e1", kAny) == 0);
   CHECK(b.offer("e1", kProcess) == -1);
@@ -124,7 +63,7 @@ TEST_CASE("T4 delay scheduling widens one level a wait", "[task_set]") {
 }
 
 TEST_CASE("T5 NO_PREF tasks don't wait for local ones", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("e1", "h1");
   b.add("e3", "h2");
   b.tasks({{at("h1", "e1")}, {at("h2", "e3")}, {}});
@@ -135,11 +74,9 @@ TEST_CASE("T5 NO_PREF tasks don't wait for local ones", "[task_set]") {
 }
 
 TEST_CASE("T6 legacy reset: each launch starts the wait again at its level", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.options.locality_legacy_reset = true;
-  b.add("e1", "h1");
-  b.add("e2", "h2");
-  b.add("e3", "h3");
+  b.add_each(3);
   b.tasks({{"h1"}, {"h2"}, {"h2"}, {"h3"}, {"h2"}});
   CHECK(b.offer("e1", kAny) == 0);
   CHECK(b.offer("e1", kAny) == -1);
@@ -156,7 +93,7 @@ TEST_CASE("T6 legacy reset: each launch starts the wait again at its level", "[t
 }
 
 TEST_CASE("T6 a zombie gives nothing and rejects nothing", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("e1", "h1");
   b.tasks({{"h2"}});
   b.set->make_zombie();
@@ -165,8 +102,8 @@ TEST_CASE("T6 a zombie gives nothing and rejects nothing", "[task_set]") {
 }
 
 TEST_CASE("T7 tasks of a lost executor's host wait, then run elsewhere", "[task_set]") {
-  Bed b;
-  for (const char* n : {"1", "2", "3"}) b.add(std::string("e") + n, std::string("h") + n);
+  SetBed b;
+  b.add_each(3);
   b.tasks({{"h1"}, {"h2"}, {"h3"}});
   CHECK(b.offer("e1", kAny) == 0);
   CHECK(b.offer("e1", kAny) == -1);
@@ -180,7 +117,7 @@ TEST_CASE("T7 tasks of a lost executor's host wait, then run elsewhere", "[task_
 }
 
 TEST_CASE("T11 levels follow the executors that are alive (no racks known)", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.tasks({{at("h1", "execA")}, {at("h2", "execC")}, {}});
   using L = std::vector<Locality>;
   CHECK(b.levels() == L{kNoPref, kAny});
@@ -195,7 +132,7 @@ TEST_CASE("T11 levels follow the executors that are alive (no racks known)", "[t
 }
 
 TEST_CASE("T13 a preferred executor that joins makes the set local again", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.tasks({{at("h1", "execA")}, {at("h1", "execA")}});
   b.add("execC", "h3");
   CHECK(b.offer("execC", kAny) == 0);
@@ -206,21 +143,20 @@ TEST_CASE("T13 a preferred executor that joins makes the set local again", "[tas
 }
 
 TEST_CASE("T21 nothing of a finished set is undone with its executor", "[task_set]") {
-  Bed b;
+  SetBed b;
   const int32_t e1 = b.add("e1", "h1");
   b.tasks({{}, {}}, true);
   for (int32_t i : {0, 1}) {
     CHECK(b.offer("e1", kNoPref) == i);
-    b.set->stop(i);
-    b.set->succeed(i, {TaskId{i}, e1});
+    b.succeed(i, e1);
   }
   CHECK(b.set->zombie());
   CHECK(b.set->undo(e1).empty());
 }
 
 TEST_CASE("T24 node-local tasks go at once, the others with NO_PREF", "[task_set]") {
-  Bed b;
-  for (const char* n : {"1", "2", "3"}) b.add(std::string("e") + n, std::string("h") + n);
+  SetBed b;
+  b.add_each(3);
   b.tasks({{"h1"}, {"h2"}, {}, {"h3"}});
   CHECK(b.offer("e1", kNode) == 0);
   CHECK(b.offer("e2", kNode) == 1);
@@ -230,7 +166,7 @@ TEST_CASE("T24 node-local tasks go at once, the others with NO_PREF", "[task_set
 }
 
 TEST_CASE("T25 no wait once the process-local queue is empty", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("eA", "h1");
   b.add("eB", "h2");
   b.tasks({{"h1"}, {"h2"}, {at("h1", "eA")}, {at("h2", "eB")}});
@@ -241,7 +177,7 @@ TEST_CASE("T25 no wait once the process-local queue is empty", "[task_set]") {
 }
 
 TEST_CASE("T26 process-local tasks first, then the one without preference", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("eA", "h1");
   b.add("eB", "h2");
   b.tasks({{}, {at("h1", "eA")}, {at("h2", "eB")}});
@@ -251,7 +187,7 @@ TEST_CASE("T26 process-local tasks first, then the one without preference", "[ta
 }
 
 TEST_CASE("T27 levels may shrink below the current one", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.tasks({{at("h1", "execA")}, {at("h2", "execB.2")}});
   CHECK(b.levels() == std::vector<Locality>{kAny});
   b.add("execA", "h1");
@@ -265,7 +201,7 @@ TEST_CASE("T27 levels may shrink below the current one", "[task_set]") {
 }
 
 TEST_CASE("T28 an HDFS-cached block makes executors of its host process-local", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("e3", "host3");
   b.tasks({{"host1"}, {"hdfs_cache_host3"}});
   CHECK(b.levels() == std::vector<Locality>{kProcess, kNode, kAny});
@@ -284,11 +220,14 @@ TEST_CASE("T29 location strings", "[task_set]") {
       {"executor_host1_3", {"host1", ExecutorId{"3"}, false}},
       {"executor_some.host1_executor_task_3", {"some.host1", ExecutorId{"executor_task_3"}, false}},
   };
-  for (const Case& c : cases) CHECK(parse_task_location(c.text) == c.want);
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    CHECK(parse_task_location(c.text) == c.want);
+  }
 }
 
 TEST_CASE("T33 names say stage and attempt", "[task_set]") {
-  Bed b;
+  SetBed b;
   for (const auto& [stage, attempt, name] : std::vector<std::tuple<int, int, const char*>>{
            {0, 0, "TaskSet_0.0"}, {0, 1, "TaskSet_0.1"}, {1, 1, "TaskSet_1.1"}}) {
     TaskSetSpec spec;
@@ -299,7 +238,7 @@ TEST_CASE("T33 names say stage and attempt", "[task_set]") {
 }
 
 TEST_CASE("T38 a partition made elsewhere while its copy runs counts once", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("e1", "h1");
   b.tasks(Locations(10));
   for (int i = 0; i < 8; ++i) b.offer("e1", kNoPref);
@@ -316,7 +255,7 @@ TEST_CASE("T38 a partition made elsewhere while its copy runs counts once", "[ta
 }
 
 TEST_CASE("T52 a success forgets the task's failures", "[task_set]") {
-  Bed b;
+  SetBed b;
   const int32_t e1 = b.add("e1", "h1");
   b.tasks({{}, {}}, true);
   for (int i = 0; i < 3; ++i) {
@@ -327,8 +266,7 @@ TEST_CASE("T52 a success forgets the task's failures", "[task_set]") {
   }
   CHECK(b.set->failures(0) == 3);
   CHECK(b.offer("e1", kNoPref) == 0);
-  b.set->stop(0);
-  b.set->succeed(0, {TaskId{7}, e1});
+  b.succeed(0, e1);
   CHECK(b.set->failures(0) == 0);
   CHECK(b.set->undo(e1).size() == 1);
   CHECK(b.offer("e1", kNoPref) == 0);
@@ -337,20 +275,19 @@ TEST_CASE("T52 a success forgets the task's failures", "[task_set]") {
 
 TEST_CASE("failed tasks are tried again first, in a set with preferences too", "[task_set]") {
   const bool located = GENERATE(false, true);
-  Bed b;
+  SetBed b;
   b.add("e1", "h1");
   b.tasks(Locations(4, located ? std::vector<std::string>{"h1"} : std::vector<std::string>{}));
   CHECK(b.offer("e1", kAny) == 0);
   CHECK(b.offer("e1", kAny) == 1);
-  b.set->stop(0);
-  b.set->requeue(0);
+  b.stop(0);
   CHECK(b.set->pending() == 3);
   CHECK(b.offer("e1", kAny) == 0);
   CHECK(b.offer("e1", kAny) == 2);
 }
 
 TEST_CASE("a task taken back leaves no trace", "[task_set]") {
-  Bed b;
+  SetBed b;
   b.add("e1", "h1");
   b.tasks({{}, {}});
   CHECK(b.set->start(0) == 0);
@@ -408,6 +345,7 @@ TEST_CASE("reasons in words", "[task_set]") {
       {of(TaskEndKind::UnknownReason, [](auto&) {}), "UnknownReason", true},
   };
   for (const Case& c : cases) {
+    CAPTURE(c.text);
     CHECK(error_text(c.reason) == c.text);
     CHECK(counts_as_failure(c.reason) == c.counts);
   }

@@ -1,0 +1,181 @@
+// Moves what decommissioned executors hold to others before they end.
+#include "core/scheduler/migration.hpp"
+
+#include <algorithm>
+
+#include "core/storage/block_id.hpp"
+
+namespace tinderbox::core {
+
+void Migration::start(int32_t slot, Turn& turn) {
+  Leaving& leaving = leaving_[slot];
+  find_blocks(slot, leaving);
+  turn.log(Level::Info, "Migrating " + std::to_string(leaving.waiting.size()) +
+                            " blocks of executor " + executors_.at(slot).id.value);
+  hand_out(slot, leaving, turn);
+}
+
+/// What its last tasks left is found by looking once more when all else is moved.
+bool Migration::finished(int32_t slot, Turn& turn) {
+  if (taking_.contains(slot)) return false;
+  const auto at = leaving_.find(slot);
+  if (at == leaving_.end()) return true;
+  Leaving& leaving = at->second;
+  if (leaving.asked > 0 || !leaving.waiting.empty()) return false;
+  find_blocks(slot, leaving);
+  hand_out(slot, leaving, turn);
+  if (leaving.asked > 0 || !leaving.waiting.empty()) return false;
+  leaving_.erase(at);
+  return true;
+}
+
+void Migration::executor_ready(Turn& turn) {
+  for (auto& [slot, leaving] : leaving_) hand_out(slot, leaving, turn);
+}
+
+void Migration::executor_gone(int32_t slot, Turn& turn) {
+  leaving_.erase(slot);
+  for (auto it = asked_.begin(); it != asked_.end();) {
+    if (it->second.from == slot) {
+      taking_.erase(it->second.by);
+      it = asked_.erase(it);
+    } else if (it->second.by == slot) {
+      const Asked asked = it->second;
+      it = asked_.erase(it);
+      failed(asked, "it was lost", turn);
+    } else {
+      ++it;
+    }
+  }
+  executor_ready(turn);
+}
+
+void Migration::timer(int32_t slot, Turn& turn) {
+  const auto at = leaving_.find(slot);
+  if (at == leaving_.end()) return;
+  at->second.timer_set = false;
+  hand_out(slot, at->second, turn);
+}
+
+// ---- blocks ------------------------------------------------------------------------------------
+
+void Migration::find_blocks(int32_t slot, Leaving& leaving) const {
+  const ExecutorId& from = executors_.at(slot).id;
+  const auto want = [&](Block block) {
+    if (!leaving.over.contains(block.name)) leaving.waiting.push_back(std::move(block));
+  };
+  if (options_.shuffles)
+    for (const MapOutputTracker::Held& h : outputs_.outputs_on(from))
+      want({shuffle_data_file(h.shuffle, h.map_id), h.shuffle, h.map, h.map_id, false, true});
+  if (options_.rdds)
+    for (const BlockUpdate& b : blocks_.rdd_blocks_on(from))
+      want({b.block, {}, -1, -1, b.in_memory, b.on_disk});
+}
+
+/// Not removed, computed again elsewhere or thrown out meanwhile.
+bool Migration::held(int32_t slot, const Block& block) const {
+  const ExecutorId& from = executors_.at(slot).id;
+  if (block.shuffle.value >= 0) {
+    const MapStatus* status = outputs_.output(block.shuffle, block.map);
+    return status && status->map_id == block.map_id && status->location.executor == from;
+  }
+  const std::vector<BlockManagerId> at = blocks_.locations(block.name);
+  return std::any_of(at.begin(), at.end(),
+                     [&](const BlockManagerId& id) { return id.executor == from; });
+}
+
+/// −1: nobody.
+int32_t Migration::free_peer(const Leaving& leaving, Time now) {
+  const std::vector<int32_t>& active = executors_.active();
+  for (size_t i = 0; i < active.size(); ++i) {
+    const int32_t peer = active[(next_peer_ + i) % active.size()];
+    if (taking_.contains(peer)) continue;
+    const auto rest = leaving.resting.find(peer);
+    if (rest != leaving.resting.end() && now < rest->second) continue;
+    next_peer_ = (next_peer_ + i + 1) % active.size();
+    return peer;
+  }
+  return -1;
+}
+
+void Migration::hand_out(int32_t slot, Leaving& leaving, Turn& turn) {
+  while (!leaving.waiting.empty() && leaving.asked < options_.max_threads) {
+    if (!held(slot, leaving.waiting.front())) {
+      leaving.waiting.pop_front();
+      continue;
+    }
+    const int32_t peer = free_peer(leaving, turn.now);
+    if (peer < 0) break;
+    ask(slot, peer, leaving, turn);
+  }
+  if (leaving.waiting.empty() || leaving.asked > 0 || leaving.timer_set) return;
+  leaving.timer_set = true;
+  turn.after(options_.reattempt_interval, DriverTimer::Kind::Migration, slot);
+}
+
+void Migration::ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn) {
+  const uint64_t request = next_request_++;
+  const Block& block =
+      asked_.emplace(request, Asked{slot, peer, std::move(leaving.waiting.front())})
+          .first->second.block;
+  leaving.waiting.pop_front();
+  ++leaving.asked;
+  taking_.insert(peer);
+  turn.send(executors_.at(peer).peer, TakeBlock{request, executors_.at(slot).address, block.name,
+                                                block.in_memory, block.on_disk});
+}
+
+// ---- answers -----------------------------------------------------------------------------------
+
+bool Migration::taken(int32_t by, const BlockTaken& answer, Turn& turn) {
+  const auto at = asked_.find(answer.request);
+  if (at == asked_.end() || at->second.by != by) return false;
+  const Asked asked = std::move(at->second);
+  asked_.erase(at);
+  bool new_place = false;
+  if (answer.taken)
+    new_place = moved(asked, turn);
+  else
+    failed(asked, answer.reason, turn);
+  executor_ready(turn);
+  return new_place;
+}
+
+void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
+  Leaving& leaving = leaving_.at(asked.from);
+  taking_.erase(asked.by);
+  --leaving.asked;
+  if (!held(asked.from, asked.block)) return;
+  leaving.resting[asked.by] = turn.now + options_.reattempt_interval;
+  const bool give_up = ++leaving.failures[asked.block.name] >= options_.max_failures;
+  turn.log(Level::Warn, "Executor " + executors_.at(asked.by).id.value + " did not take " +
+                            asked.block.name + " of executor " +
+                            executors_.at(asked.from).id.value + ": " + why +
+                            (give_up ? "; giving up on it" : ""));
+  if (give_up)
+    leaving.over.insert(asked.block.name);
+  else
+    leaving.waiting.push_back(asked.block);
+}
+
+/// A map output only if it is still where it was found; a cached partition goes from there.
+bool Migration::moved(const Asked& asked, Turn& turn) {
+  Leaving& leaving = leaving_.at(asked.from);
+  taking_.erase(asked.by);
+  --leaving.asked;
+  leaving.over.insert(asked.block.name);
+  const Executor& to = executors_.at(asked.by);
+  if (asked.block.shuffle.value < 0) {
+    turn.send(executors_.at(asked.from).peer, RemoveBlocks{{asked.block.name}});
+    return false;
+  }
+  if (!held(asked.from, asked.block)) return false;
+  outputs_.move_output(asked.block.shuffle, asked.block.map, to.address);
+  BlockUpdated& event = turn.post<BlockUpdated>();
+  event.executor = to.id;
+  event.block.block = asked.block.name;
+  event.block.on_disk = true;
+  return true;
+}
+
+}  // namespace tinderbox::core

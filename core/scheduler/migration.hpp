@@ -1,0 +1,87 @@
+// Moves what decommissioned executors hold to others before they end: map outputs first, then
+// cached partitions. Source: Spark 4.3 BlockManagerDecommissioner.
+//
+// The driver knows what each executor holds and who may take it, so it is the driver that hands out
+// the blocks: a peer is told to fetch one (TakeBlock), says when it has it (BlockTaken), and only
+// then the map output has its new place. A peer takes one block at a time. One that could not is
+// left alone for a while, and the block goes to the next; after some failures a block is given up,
+// as is one whose executor is lost meanwhile. Blocks that nobody can take wait for executors to
+// come.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/scheduler/dag/map_output_tracker.hpp"
+#include "core/scheduler/options.hpp"
+#include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/turn.hpp"
+#include "core/storage/block_master.hpp"
+
+namespace tinderbox::core {
+
+class Migration {
+ public:
+  /// What is given must outlive it.
+  Migration(const MigrationOptions& options, Executors& executors, MapOutputTracker& outputs,
+            const BlockMaster& blocks)
+      : options_(options), executors_(executors), outputs_(outputs), blocks_(blocks) {}
+
+  /// The executor drains from now on.
+  void start(int32_t slot, Turn& turn);
+  /// No task runs on it any more: is there nothing left that could be moved?
+  bool finished(int32_t slot, Turn& turn);
+  /// Another executor may take blocks.
+  void executor_ready(Turn& turn);
+  void executor_gone(int32_t slot, Turn& turn);
+  /// True: a map output has another place now.
+  bool taken(int32_t by, const BlockTaken& answer, Turn& turn);
+  /// Of DriverTimer::Kind::Migration.
+  void timer(int32_t slot, Turn& turn);
+
+  /// Executors whose blocks are moved.
+  size_t leaving() const { return leaving_.size(); }
+
+ private:
+  struct Block {
+    std::string name;
+    ShuffleId shuffle;  // negative: a cached partition
+    int32_t map = -1;   // its index
+    int64_t map_id = -1;
+    bool in_memory = false, on_disk = false;
+  };
+  struct Leaving {
+    std::deque<Block> waiting;
+    std::set<std::string> over;  // moved or given up
+    std::map<std::string, int32_t> failures;
+    std::map<int32_t, Time> resting;  // peers that failed, and until when
+    int32_t asked = 0;                // peers that are taking a block
+    bool timer_set = false;
+  };
+  struct Asked {
+    int32_t from = -1, by = -1;  // slots
+    Block block;
+  };
+
+  void find_blocks(int32_t slot, Leaving& leaving) const;
+  bool held(int32_t slot, const Block& block) const;
+  void hand_out(int32_t slot, Leaving& leaving, Turn& turn);
+  void ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn);
+  int32_t free_peer(const Leaving& leaving, Time now);
+  void failed(const Asked& asked, const std::string& why, Turn& turn);
+  bool moved(const Asked& asked, Turn& turn);
+
+  const MigrationOptions& options_;
+  Executors& executors_;
+  MapOutputTracker& outputs_;
+  const BlockMaster& blocks_;
+  std::map<int32_t, Leaving> leaving_;
+  std::map<uint64_t, Asked> asked_;
+  std::set<int32_t> taking_;  // peers with a block on its way
+  uint64_t next_request_ = 1;
+  size_t next_peer_ = 0;  // they take turns
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,73 @@
+#include "core/storage/blocks_ahead.hpp"
+
+#include <algorithm>
+
+namespace tinderbox::core {
+
+bool BlocksAhead::begin(int64_t stage, const std::string& block, const std::string& from,
+                        int64_t size) {
+  const int64_t weight = std::max<int64_t>(size, 1);
+  if (weight > room_) return false;
+  const auto [it, fresh] = blocks_.try_emplace(block);
+  if (!fresh) return false;
+  it->second.stage = stage;
+  it->second.weight = weight;
+  it->second.from = from;
+  room_ -= weight;
+  return true;
+}
+
+BlocksAhead::Blocks::iterator BlocksAhead::erase(Blocks::iterator block) {
+  room_ += block->second.weight;
+  return blocks_.erase(block);
+}
+
+BlocksAhead::Taken BlocksAhead::take(const std::string& block, const std::string& from,
+                                     Reader reader) {
+  const auto it = blocks_.find(block);
+  if (it == blocks_.end() || it->second.reader) return {};
+  if (!it->second.here) {
+    if (it->second.from != from) return {};
+    it->second.reader = reader;
+    return {Taken::State::Coming, {}};
+  }
+  Taken taken{Taken::State::Here, std::move(it->second.bytes)};
+  erase(it);
+  return taken;
+}
+
+void BlocksAhead::leave(const std::string& block, Reader reader) {
+  const auto it = blocks_.find(block);
+  if (it != blocks_.end() && it->second.reader == reader) it->second.reader.reset();
+}
+
+std::optional<BlocksAhead::Reader> BlocksAhead::arrived(const std::string& block,
+                                                        const Result<Payload>& bytes) {
+  const auto it = blocks_.find(block);
+  if (it == blocks_.end() || it->second.here) return std::nullopt;
+  const std::optional<Reader> reader = it->second.reader;
+  if (reader || !bytes) {
+    erase(it);
+    return reader;
+  }
+  Block& kept = it->second;
+  kept.here = true;
+  kept.bytes = *bytes;
+  const int64_t weight = std::max<int64_t>(static_cast<int64_t>(bytes->size()), 1);
+  room_ += kept.weight - weight;
+  kept.weight = weight;
+  return std::nullopt;
+}
+
+void BlocksAhead::forget_stage(int64_t stage) {
+  for (auto it = blocks_.begin(); it != blocks_.end();)
+    it = it->second.stage == stage && !it->second.reader ? erase(it) : std::next(it);
+}
+
+void BlocksAhead::forget_shuffle(ShuffleId shuffle) {
+  const std::string prefix = "shuffle_" + std::to_string(shuffle.value) + "_";
+  for (auto it = blocks_.lower_bound(prefix); it != blocks_.end() && it->first.starts_with(prefix);)
+    it = it->second.reader ? std::next(it) : erase(it);
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,134 @@
+// What the driver knows of outputs and cached blocks follows what is lost and made, at each step.
+#include "tests/scheduler/dag/dag_fixture.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace tinderbox::core::scheduling;
+
+TEST_CASE("D17 a fetch failure of an older task set takes the one output that it names", "[dag]") {
+  TwoStages c({"A", "A"});
+  c.maps_ok(0);
+  const uint64_t t2 = c.job(rdd(2, {c.s}));
+  c.fetch_failed(c.task(1, 0, 0), c.s->id, 0, "A");
+  CHECK(c.driver.map_outputs().missing(c.s->id) == Ints{0, 1});
+  c.advance(200ms);
+  c.maps_ok(0, 1);
+  REQUIRE(c.driver.map_outputs().missing(c.s->id).empty());
+  // A's outputs were made anew since the second job's tasks were sent: only what they name is gone.
+  const int64_t epoch = c.driver.map_outputs().epoch();
+  c.fetch_failed(c.task(2, 0, 0), c.s->id, 1, "A");
+  CHECK(c.driver.map_outputs().missing(c.s->id) == Ints{1});
+  CHECK(c.driver.map_outputs().epoch() == epoch + 1);
+  c.advance(200ms);
+  c.maps_ok(0, 2, {1});
+  c.results_ok(1, 1);
+  c.results_ok(2, 1);
+  c.results_ok(2, 0);
+  CHECK(c.results[c.ticket].size() == 2);
+  CHECK(c.results[t2].size() == 2);
+  c.check_clean();
+}
+
+TEST_CASE("D21 the map stage of a fetch failure waits for the one resubmission", "[dag]") {
+  TwoStages c({"A", "B"});
+  c.first_lost();
+  const uint64_t t2 = c.job(rdd(2, {c.s}));  // needs it too, and starts it no sooner
+  CHECK(c.submissions(0) == 1);
+  c.advance(199ms);
+  CHECK(c.submissions(0) == 1);
+  c.advance(1ms);
+  CHECK(c.submissions(0) == 2);
+  c.maps_ok(0, 1);
+  c.results_ok(1, 1);
+  c.results_ok(2);
+  c.results_ok(1, 0);
+  CHECK(c.ended(c.ticket));
+  c.check_succeeded(t2);
+}
+
+TEST_CASE("D18 a worker that goes takes the outputs on its host, its executors may live", "[dag]") {
+  Dag c;
+  c.executor("A2", 4, "hA");
+  const ShufflePtr s =
+      shuffle(rdd(3, {}, {{"executor_hA_A"}, {"executor_hA_A2"}, {"executor_hB_B"}}), 1);
+  const uint64_t t = c.job(rdd(1, {s}));
+  c.maps_ok(0);
+  c.on(BackendWorkerRemoved{"hA", "it is gone"});
+  CHECK(c.driver.map_outputs().missing(s->id) == Ints{0, 1});
+  CHECK(c.seen<ExecutorRemoved>().empty());
+  c.on(CancelJob{t, ""});
+  c.check_clean();
+}
+
+TEST_CASE("D10 blocks that another job cached meanwhile spare a new job the stage before",
+          "[dag]") {
+  Dag c;
+  const ShufflePtr s = shuffle(rdd(1, {}, at({"A"})), 1);
+  const NodePtr kept = cached_on({"B"}, {s});
+  const uint64_t t1 = c.job(rdd(1, {narrow(kept)}));
+  REQUIRE(c.live_partitions(0, 0) == Ints{0});
+  c.holds("D", *kept, 0);
+  const uint64_t t2 = c.job(rdd(1, {narrow(kept)}));
+  CHECK(c.task(2, 0, 0).executor == "D");
+  c.results_ok(2);
+  CHECK(c.ended(t2));
+  c.maps_ok(0);
+  c.results_ok(1);
+  c.check_succeeded(t1);
+}
+
+TEST_CASE("D44 a stage goes where its blocks were cached while its parents ran", "[dag]") {
+  Dag c;
+  const ShufflePtr s = shuffle(rdd(1, {}, at({"A"})), 1);
+  const NodePtr kept = cached_on({"B"}, {s});
+  const uint64_t t = c.job(rdd(1, {narrow(kept)}));
+  c.holds("D", *kept, 0);
+  c.maps_ok(0);
+  CHECK(c.task(1, 0, 0).executor == "D");
+  c.results_ok(1);
+  c.check_succeeded(t);
+}
+
+TEST_CASE("D44 a stage that is submitted again goes where blocks are cached by now", "[dag]") {
+  Dag c;
+  const ShufflePtr s0 = shuffle(rdd(1, {}, at({"A"})), 2);
+  const NodePtr kept = cached_on({"B", "C"}, {s0});
+  const ShufflePtr s1 = shuffle(rdd(2, {narrow(kept)}), 1);
+  const uint64_t t1 = c.job(rdd(1, {s1}));
+  c.maps_ok(0);
+  REQUIRE(c.task(1, 0, 0).executor == "B");
+  c.maps_ok(1);
+  c.fetch_failed(c.task(2, 0, 0), s1->id, 0, "B");
+  const uint64_t t2 = c.job(rdd(2, {narrow(kept)}));  // looks where the blocks are: nowhere yet
+  c.holds("D", *kept, 0);
+  c.advance(200ms);
+  CHECK(c.task(1, 1, 0).executor == "D");
+  c.maps_ok(1, 1);
+  c.results_ok(2, 1);
+  c.results_ok(3);
+  CHECK(c.ended(t1));
+  c.check_succeeded(t2);
+}
+
+TEST_CASE("D34 a map stage that ends incomplete goes on at once, whether or not a child waits",
+          "[dag]") {
+  Dag c;
+  const ShufflePtr s = shuffle(rdd(2, {}, at({"A", "B"})), 1);
+  const ShufflePtr other = shuffle(rdd(1, {}, at({"C"})), 1);
+  const uint64_t t1 = c.job(rdd(1, {s, other}));
+  c.maps_ok(0);
+  c.maps_ok(1);
+  const uint64_t t2 = c.job(rdd(1, {s}));
+  c.fetch_failed(c.task(3, 0, 0), s->id, 1, "B");
+  c.advance(200ms);
+  REQUIRE(c.live_partitions(0, 1) == Ints{1});
+  c.on(CancelJob{t2, ""});
+  c.on(BackendWorkerRemoved{"hA", "it is gone"});
+  c.fetch_failed(c.task(2, 0, 0), other->id, -1, "");  // the only child left is tried again later
+  c.map_ok(c.task(0, 1, 1));
+  c.maps_ok(0, 2, {0});
+  c.advance(200ms);
+  c.results_ok(2, 1);
+  CHECK(c.ended(t1));
+  c.check_succeeded(t1);
+}

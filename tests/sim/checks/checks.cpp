@@ -1,0 +1,138 @@
+// Results, the ends of jobs, and what executors see.
+#include "tests/sim/checks/checks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tinderbox::sim {
+
+using namespace core;
+
+void Checks::broken(const std::string& check, const std::string& detail) const {
+  throw Broken(check, detail);
+}
+
+// ---- results -----------------------------------------------------------------------------------
+
+void Checks::delivered(const DeliverResult& r) {
+  if (!app_.open.contains(r.ticket))
+    broken("result of no open job", "ticket " + std::to_string(r.ticket));
+  if (!app_.results[r.ticket].insert(r.position).second)
+    broken("result counted twice",
+           "ticket " + std::to_string(r.ticket) + ", position " + std::to_string(r.position));
+  const JobPlan& plan = job(r.ticket);
+  const int32_t partition = plan.partitions.at(static_cast<size_t>(r.position));
+  const uint64_t want = lineage_.answer(*lineage_.node(plan.node), partition);
+  if (r.value.view() != std::to_string(want))
+    broken("wrong answer", "ticket " + std::to_string(r.ticket) + ", partition " +
+                               std::to_string(partition) + ": " + std::string(r.value.view()) +
+                               ", not " + std::to_string(want));
+}
+
+void Checks::counted(const ApplyAccumulators& e) {
+  for (const AccumulatorUpdate& u : e.updates) ++app_.counts[static_cast<uint64_t>(u.id.value)];
+}
+
+void Checks::ended(const DeliverJobEnd& e) {
+  if (!app_.open.erase(e.ticket)) broken("job ended twice", "ticket " + std::to_string(e.ticket));
+  app_.ended.insert(e.ticket);
+  const JobPlan& plan = job(e.ticket);
+  if (e.job.value >= 0 && !app_.jobs[e.job])
+    broken("job ended unannounced", "job " + std::to_string(e.job.value));
+  if (!e.error.empty()) return justified(plan, e.ticket, e.error);
+  if (plan.poison >= 0 && std::ranges::count(plan.partitions, plan.poison))
+    broken("poisoned job succeeded", "ticket " + std::to_string(e.ticket));
+  if (app_.results[e.ticket].size() != plan.partitions.size())
+    broken("job ended without all results", "ticket " + std::to_string(e.ticket));
+  if (app_.counts[e.ticket] != static_cast<int64_t>(plan.partitions.size()))
+    broken("accumulator", "ticket " + std::to_string(e.ticket) + ": counted " +
+                              std::to_string(app_.counts[e.ticket]) + " of " +
+                              std::to_string(plan.partitions.size()));
+  reached(Path::JobSucceeded);
+}
+
+/// A job may fail, but only for a reason that the run has really given.
+void Checks::justified(const JobPlan&, uint64_t ticket, const std::string& error) {
+  const auto after = [&](const char* words) {
+    const size_t at = error.find(words);
+    return at == error.npos ? nullptr : error.c_str() + at;
+  };
+  int32_t index = 0, stage = 0, attempt = 0, times = 0;
+  if (after(" cancelled ") && !error.starts_with("Job aborted")) {
+    if (!app_.cancelled.contains(ticket)) broken("cancelled by nobody", error);
+    return reached(Path::JobCancelled);
+  }
+  if (const char* at = after("Task ");
+      at && std::sscanf(at, "Task %d in stage %d.%d failed %d times", &index, &stage, &attempt,
+                        &times) == 4) {
+    if (app_.failures[{StageId{stage}, attempt, index}] < scenario_.settings.max_failures)
+      broken("aborted too early", error);
+    return reached(Path::TaskAbort);
+  }
+  const char* words = after("ResultStage ")       ? after("ResultStage ") + 12
+                      : after("ShuffleMapStage ") ? after("ShuffleMapStage ") + 16
+                                                  : nullptr;
+  if (words && after("has failed the maximum allowable number of times")) {
+    if (std::sscanf(words, "%d", &stage) != 1 ||
+        static_cast<int32_t>(app_.fetch_failures[StageId{stage}].size()) <
+            scenario_.settings.max_attempts)
+      broken("aborted too early", error);
+    return reached(Path::StageAbort);
+  }
+  if (given_up() && error.ends_with(app_.given_up)) return;
+  if (after("cannot run anywhere due to node and executor excludeOnFailure")) {
+    if (!may_run_nowhere(error)) broken("given up though nothing is excluded", error);
+    return reached(Path::RunsNowhere);
+  }
+  broken("job failed without a reason", error);
+}
+
+void Checks::asked_for(const std::map<int32_t, int32_t>& totals) {
+  int32_t executors = 0;
+  for (const auto& [profile, total] : totals) executors += total;
+  if (app_.asked_for >= 0 && executors > app_.asked_for) reached(Path::ExecutorsAdded);
+  if (executors < app_.asked_for) reached(Path::ExecutorsGivenBack);
+  app_.asked_for = executors;
+  const AllocationOptions& limits = *scenario_.settings.allocation;
+  for (const auto& [profile, total] : totals)
+    if (total < limits.min_executors || total > limits.max_executors)
+      broken("asked for too many or too few executors",
+             std::to_string(total) + " of profile " + std::to_string(profile));
+}
+
+// ---- executors ---------------------------------------------------------------------------------
+
+void Checks::load(const std::string& executor, size_t waiting, size_t running, size_t slots) {
+  const auto ahead = static_cast<size_t>(scenario_.settings.launch_ahead);
+  if (waiting > 0) reached(Path::LaunchedAhead);
+  if (running > slots || waiting + running > slots + ahead)
+    broken("a slot given twice", executor + " has " + std::to_string(slots) + " slots, runs " +
+                                     std::to_string(running) + " and holds " +
+                                     std::to_string(waiting) + " more");
+}
+
+void Checks::told_epoch(const std::string& executor, int64_t epoch) {
+  int64_t& last = app_.epochs[executor];
+  if (epoch < last)
+    broken("epoch went back",
+           executor + " was told " + std::to_string(epoch) + " after " + std::to_string(last));
+  last = epoch;
+}
+
+/// Whoever was allowed before must have failed by now.
+void Checks::committing(StageId stage, int32_t partition, TaskId task) {
+  reached(Path::CommitAllowed);
+  const auto own = app_.attempts.find(task);
+  if (own == app_.attempts.end() || own->second.ended) return;  // an answer that came too late
+  const auto [it, fresh] = app_.committers.try_emplace({stage, partition}, task);
+  if (fresh || it->second == task) return;
+  const auto before = app_.attempts.find(it->second);
+  if (before != app_.attempts.end() &&
+      (!before->second.ended || before->second.how == TaskEndKind::Success))
+    broken("two may commit one partition", text(stage) + ", partition " +
+                                               std::to_string(partition) + ": " + text(it->second) +
+                                               " and " + text(task));
+  it->second = task;
+}
+
+}  // namespace tinderbox::sim

@@ -1,0 +1,175 @@
+// What must hold after each step and at the end of a run.
+//
+// checks.cpp: results and the ends of jobs; events.cpp: what listeners are told; state.cpp: the
+// driver's tables; limits.cpp: exclusion and pools; resources.cpp: addresses.
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/scheduler/driver.hpp"
+#include "tests/sim/checks/paths.hpp"
+#include "tests/sim/scenario/scenario.hpp"
+#include "tests/sim/world/world.hpp"
+
+namespace tinderbox::sim {
+
+/// Ids as reports name them.
+inline std::string text(TaskId id) { return "task " + std::to_string(id.value); }
+inline std::string text(StageId id) { return "stage " + std::to_string(id.value); }
+
+/// Throws Broken as soon as something does not hold. Thread: the simulator's.
+class Checks {
+ public:
+  Checks(World& world, Lineage& lineage, const Scenario& scenario)
+      : world_(world), lineage_(lineage), scenario_(scenario) {}
+
+  void reached(Path path) { paths_[static_cast<size_t>(path)] = true; }
+  void reached(Fault::Kind kind) { faults_[static_cast<size_t>(kind)] = true; }
+  const std::array<bool, kPaths>& paths() const { return paths_; }
+  const std::array<bool, kFaultKinds>& faults() const { return faults_; }
+
+  // ---- what the driver's host sees; a ticket is the job's place in the scenario plus one ----
+  /// The driver's process is gone, and all that was known of its application with it.
+  void application_ended() { app_ = {}; }
+  void submitted(uint64_t ticket) { app_.open.insert(ticket); }
+  /// The cluster manager gives no executors any more: jobs may fail with that.
+  void given_up(const std::string& reason) { app_.given_up = reason; }
+  bool given_up() const { return !app_.given_up.empty(); }
+  void may_be_cancelled(uint64_t ticket) { app_.cancelled.insert(ticket); }
+  void delivered(const core::DeliverResult& result);
+  void ended(const core::DeliverJobEnd& end);
+  void counted(const core::ApplyAccumulators& updates);
+  void published(const core::ListenerEvent& event);
+  /// Executors wanted in all, by resource profile.
+  void asked_for(const std::map<int32_t, int32_t>& executors);
+  void turn_ended(const core::Driver& driver);
+
+  // ---- what executors of the present application see ----
+  /// Unit: tasks.
+  void load(const std::string& executor, size_t waiting, size_t running, size_t slots);
+  /// An executor, what it has, and what of it the tasks hold that it runs.
+  struct Holder {
+    struct Task {
+      StageId stage;
+      int32_t cpus = 1;
+      ResourceAddresses addresses;
+    };
+    std::string id;
+    int32_t cores = 0;
+    ResourceAddresses resources;
+    std::vector<Task> tasks;
+  };
+  void holds(const Holder& executor);
+  void told_epoch(const std::string& executor, int64_t epoch);
+  /// A block of a cached rdd: made by an executor; had by nobody that was asked.
+  void cached(std::pair<int32_t, int32_t> block) { cached_.insert(block); }
+  void recomputed(std::pair<int32_t, int32_t> block) {
+    if (cached_.contains(block)) reached(Path::CacheRecomputed);
+  }
+  void committing(StageId stage, int32_t partition, TaskId task);
+
+  bool all_ended() const { return app_.ended.size() == scenario_.jobs.size(); }
+  const std::set<uint64_t>& open() const { return app_.open; }
+  /// Everything ended: nothing may be left.
+  void at_end(const core::Driver& driver) const;
+
+ private:
+  struct Attempt {
+    bool ended = false;
+    core::TaskInfo info;
+    TaskEndKind how{};
+  };
+  using TaskKey = std::tuple<StageId, int32_t, int32_t>;  // stage, attempt, index
+  using SetKey = std::pair<StageId, int32_t>;             // stage, attempt
+  /// What is known of one run of the application.
+  struct Application {
+    std::set<uint64_t> open, ended, cancelled;
+    std::map<uint64_t, std::set<int32_t>> results;
+    std::map<uint64_t, int64_t> counts;
+    std::map<TaskId, Attempt> attempts;
+    std::map<StageId, core::StageInfo> latest;
+    std::set<StageId> running_stages;
+    std::set<StageId> failed_stages;  // their last event was an attempt that failed
+    std::map<StageId, std::set<int32_t>> fetch_failures;
+    std::map<TaskKey, int32_t> failures;
+    std::map<JobId, bool> jobs;  // ended
+    std::map<JobId, std::vector<StageId>> stages_of;
+    std::vector<StageId> submitted_now, completed_now;
+    std::vector<ExecutorId> unreached_now;  // blocks could not be had from there
+    std::set<ExecutorId> without_blocks;
+    std::vector<std::pair<StageId, int32_t>> doubtful;  // successes of such executors in this turn
+    std::map<std::string, int64_t> epochs;
+    std::map<std::pair<StageId, int32_t>, TaskId> committers;
+    int64_t epoch = 0;
+    std::string given_up;
+    int32_t asked_for = -1;
+    // limits.cpp
+    std::set<ExecutorId> excluded;
+    std::set<std::string> excluded_hosts;
+    std::map<SetKey, std::set<ExecutorId>> excluded_for;
+    std::map<SetKey, std::set<std::string>> excluded_hosts_for;
+    std::map<std::pair<TaskKey, ExecutorId>, int32_t> failed_at;
+    bool ever_excluded = false;
+    std::map<int32_t, std::map<std::string, double>> needs;  // of tasks, by resource profile
+    uint64_t last_launch = 0;  // the latest turn that was seen to launch something
+  };
+
+  [[noreturn]] void broken(const std::string& check, const std::string& detail) const;
+  const JobPlan& job(uint64_t ticket) const { return scenario_.jobs[ticket - 1]; }
+  void justified(const JobPlan& plan, uint64_t ticket, const std::string& error);
+
+  // events.cpp
+  void on(const core::TaskStarted& e);
+  void on(const core::TaskEnded& e);
+  void on(const core::StageSubmitted& e);
+  void on(const core::StageCompleted& e);
+  void on(const core::JobStarted& e);
+  void on(const core::JobEnded& e);
+  void on(const core::ExecutorRemoved& e);
+  void on(const core::BlockManagerRemoved& e);
+  template <class E>
+  void on(const E&) {}
+  void succeeded(const core::TaskEnded& e);
+  void outputs_changed();
+
+  // limits.cpp
+  void on(const core::ExecutorExcludedForStage& e);
+  void on(const core::NodeExcludedForStage& e);
+  void on(const core::ExecutorExcluded& e);
+  void on(const core::NodeExcluded& e);
+  void on(const core::ExecutorUnexcluded& e);
+  void on(const core::NodeUnexcluded& e);
+  void count_failure(const core::TaskEnded& e);
+  void not_excluded(const core::TaskInfo& task);
+  bool may_run_nowhere(const std::string& error) const;
+  void min_shares(const core::Driver& driver);
+
+  // resources.cpp
+  void on(const core::ResourceProfileAdded& e);
+  void on(const core::ExecutorJoined& e);
+  void hold(const Holder& executor, const Holder::Task& task,
+            std::map<std::pair<std::string, std::string>, double>& used);
+  void lost_addresses(const core::Driver& driver) const;
+
+  // state.cpp
+  void bogus_completions(const core::Driver& driver);
+  void parents_complete(const core::Driver& driver);
+  void stages_complete(const core::Driver& driver);
+  void one_active_set(const core::Driver& driver) const;
+  void slots(const core::Driver& driver) const;
+
+  World& world_;
+  Lineage& lineage_;
+  const Scenario& scenario_;
+  std::array<bool, kPaths> paths_{};
+  std::array<bool, kFaultKinds> faults_{};
+  std::set<std::pair<int32_t, int32_t>> cached_;
+  Application app_;
+};
+
+}  // namespace tinderbox::sim

@@ -1,0 +1,44 @@
+// Where a run's executors come from: a seeded cluster manager without machinery of its own, or a
+// standalone master and its workers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/sim/managers/fleet.hpp"
+#include "tests/sim/roles/driver.hpp"
+#include "tests/sim/scenario/scenario.hpp"
+
+namespace tinderbox::sim {
+
+/// Thread: the simulator's.
+class Manager {
+ public:
+  virtual ~Manager() = default;
+  /// Once, before all else.
+  virtual void start() = 0;
+  /// The driver runs, for the first time or again: register the application and give it executors.
+  virtual void driver_started() = 0;
+  /// Of dynamic allocation: so many executors of each resource profile in all.
+  virtual void want(const core::RequestTotalExecutors& wanted) = 0;
+  /// The driver wants it gone.
+  virtual void kill(const ExecutorId& executor) = 0;
+  virtual void lose_host(const std::string& host) = 0;
+  /// The host goes after `length`, which is told now.
+  virtual void decommission_host(const std::string& host, Duration length) = 0;
+  /// What applications that have ended still hold; empty: nothing.
+  virtual std::string left_over() const = 0;
+  /// False: it knows no such fault.
+  virtual bool begin(const Fault& fault) = 0;
+};
+
+std::unique_ptr<Manager> make_seeded_manager(Surroundings in, Fleet& fleet, SimDriver& driver,
+                                             const Scenario& scenario);
+std::unique_ptr<Manager> make_standalone_manager(Surroundings in, Fleet& fleet, SimDriver& driver,
+                                                 const Scenario& scenario);
+
+inline std::string host_name(const Scenario& scenario, int32_t number) {
+  return "host-" + std::to_string(number % scenario.hosts);
+}
+
+}  // namespace tinderbox::sim

@@ -1,0 +1,196 @@
+#include "tests/sim/world/network.hpp"
+
+#include <algorithm>
+
+#include "tests/sim/world/trace.hpp"
+
+namespace tinderbox::sim {
+
+namespace {
+std::pair<std::string, std::string> ordered(const std::string& a, const std::string& b) {
+  return {std::min(a, b), std::max(a, b)};
+}
+}  // namespace
+
+Time Network::blocked_until(const Process& a, const Process& b) const {
+  const auto it = blocked_.find(ordered(a.host, b.host));
+  return it == blocked_.end() ? Time{} : it->second;
+}
+
+Duration Network::delay(const Process& a, const Process& b) {
+  Random& random = world_.random();
+  Duration d = random.long_tailed(settings_.usual);
+  if (random.chance(settings_.tail)) d += random.between(Duration{0}, settings_.tail_delay);
+  for (const Process* p : {&a, &b})
+    if (p->slow_until > world_.now()) d += random.between(Duration{0}, p->slowness);
+  return d;
+}
+
+Network::LinkPtr Network::find(const SimEndpoint& endpoint, PeerId peer, int& side) const {
+  const auto it = by_peer_.find({&endpoint, peer});
+  if (it == by_peer_.end()) return nullptr;
+  side = it->second.second;
+  return it->second.first;
+}
+
+PeerId Network::connect(SimEndpoint& from, const std::string& address) {
+  auto link = std::make_shared<Link>();
+  link->ends[0].endpoint = &from;
+  link->ends[0].peer = from.fresh_peer();
+  link->ends[0].known = true;
+  const PeerId peer = link->ends[0].peer;
+  by_peer_[{&from, peer}] = {link, 0};
+  const auto listener = listeners_.find(address);
+  if (listener == listeners_.end() || !listener->second->process()->alive) {
+    link->ends[1].open = false;
+    break_end(link, 0, world_.random().between(500us, 20ms));
+    return peer;
+  }
+  SimEndpoint& to = *listener->second;
+  link->ends[1].endpoint = &to;
+  link->ends[1].peer = to.fresh_peer();
+  by_peer_[{&to, link->ends[1].peer}] = {link, 1};
+  links_.push_back(link);
+  if (blocked_until(*from.process(), *to.process()) > world_.now())
+    lose_patience(link, 0,
+                  world_.random().between(settings_.patience_low, settings_.patience_high));
+  return peer;
+}
+
+bool Network::send(SimEndpoint& from, PeerId to, net::Packet packet) {
+  int side = 0;
+  const LinkPtr link = find(from, to, side);
+  if (!link || !link->ends[side].open || !from.process()->alive) return false;
+  const int other = 1 - side;
+  End& target = link->ends[other];
+  if (!target.open || !target.endpoint) return true;  // into the void: the loss is still to be told
+  target.last_ready = std::max(target.last_ready,
+                               world_.now() + delay(*from.process(), *target.endpoint->process()));
+  target.inbox.push_back({target.last_ready, std::move(packet)});
+  world_.after(target.endpoint->process(), target.last_ready - world_.now(),
+               [this, link, other] { pump(link, other); });
+  return true;
+}
+
+void Network::pump(const LinkPtr& link, int side) {
+  End& end = link->ends[side];
+  while (end.open && !end.inbox.empty() && end.inbox.front().ready <= world_.now()) {
+    const Time until =
+        blocked_until(*end.endpoint->process(), *link->ends[1 - side].endpoint->process());
+    if (until > world_.now()) {
+      if (!std::exchange(end.waits_for_heal, true))
+        world_.after(end.endpoint->process(), until - world_.now() + 1ms, [this, link, side] {
+          link->ends[side].waits_for_heal = false;
+          pump(link, side);
+        });
+      return;
+    }
+    net::Packet packet = std::move(end.inbox.front().packet);
+    end.inbox.pop_front();
+    end.known = true;
+    world_.note(packet.tag);
+    if (world_.traced())
+      if (const std::string line = describe(packet); !line.empty())
+        world_.trace(end.endpoint->process()->name,
+                     "← " + link->ends[1 - side].endpoint->process()->name + ": " + line);
+    end.endpoint->handler().on_packet(end.peer, std::move(packet));
+  }
+}
+
+void Network::close_end(Link& link, int side) {
+  End& end = link.ends[side];
+  end.open = false;
+  end.inbox.clear();
+  by_peer_.erase({end.endpoint, end.peer});
+}
+
+/// What is there by then is still delivered; the loss comes after it.
+void Network::break_end(const LinkPtr& link, int side, Duration delay) {
+  if (!link->ends[side].open || !link->ends[side].endpoint) return;
+  world_.after(link->ends[side].endpoint->process(), delay, [this, link, side] {
+    End& end = link->ends[side];
+    if (!end.open) return;
+    close_end(*link, side);
+    break_end(link, 1 - side, world_.random().between(100us, 50ms));
+    if (!end.known) return;
+    world_.trace(end.endpoint->process()->name, "lost peer " + std::to_string(end.peer));
+    end.endpoint->handler().on_lost(end.peer);
+  });
+}
+
+void Network::drop(SimEndpoint& from, PeerId peer) {
+  int side = 0;
+  const LinkPtr link = find(from, peer, side);
+  if (!link) return;
+  close_end(*link, side);
+  break_end(link, 1 - side, world_.random().between(100us, 50ms));
+}
+
+// ---- faults ------------------------------------------------------------------------------------
+
+void Network::process_died(const Process& process, bool silent) {
+  for (const LinkPtr& link : links_)
+    for (int side = 0; side < 2; ++side) {
+      End& end = link->ends[side];
+      if (!end.open || end.endpoint->process().get() != &process) continue;
+      close_end(*link, side);
+      const Duration noticed =
+          silent ? world_.random().between(settings_.patience_low, settings_.patience_high)
+                 : world_.random().between(100us, 50ms);
+      break_end(link, 1 - side, noticed);
+    }
+  std::erase_if(links_, [](const LinkPtr& l) { return !l->ends[0].open && !l->ends[1].open; });
+}
+
+bool Network::cut(const Process& a, const Process& b) {
+  bool any = false;
+  for (const LinkPtr& link : std::vector<LinkPtr>(links_)) {
+    if (!link->ends[0].open || !link->ends[1].open) continue;
+    const Process* x = link->ends[0].endpoint->process().get();
+    const Process* y = link->ends[1].endpoint->process().get();
+    if (!((x == &a && y == &b) || (x == &b && y == &a))) continue;
+    any = true;
+    for (int side = 0; side < 2; ++side)
+      break_end(link, side, world_.random().between(Duration{0}, Duration{2s}));
+  }
+  return any;
+}
+
+void Network::partition(const std::string& a, const std::string& b, Duration length) {
+  Time& until = blocked_[ordered(a, b)];
+  until = std::max(until, world_.now() + length);
+  for (const LinkPtr& link : links_) {
+    if (!link->ends[0].open || !link->ends[1].open) continue;
+    if (ordered(link->ends[0].endpoint->process()->host, link->ends[1].endpoint->process()->host) !=
+        ordered(a, b))
+      continue;
+    for (int side = 0; side < 2; ++side)
+      lose_patience(link, side,
+                    world_.random().between(settings_.patience_low, settings_.patience_high));
+  }
+}
+
+bool Network::partitioned(const std::string& a, const std::string& b) const {
+  const auto it = blocked_.find(ordered(a, b));
+  return it != blocked_.end() && it->second > world_.now() - 5s;
+}
+
+/// This end gives up if the peer is still out of reach then; the other learns when it can.
+void Network::lose_patience(const LinkPtr& link, int side, Duration after) {
+  world_.after(link->ends[side].endpoint->process(), after, [this, link, side] {
+    End& end = link->ends[side];
+    if (!end.open) return;
+    const Time until =
+        blocked_until(*end.endpoint->process(), *link->ends[1 - side].endpoint->process());
+    if (until <= world_.now()) return;
+    close_end(*link, side);
+    End& other = link->ends[1 - side];
+    if (other.open) break_end(link, 1 - side, until - world_.now() + 1ms);
+    if (!end.known) return;
+    world_.trace(end.endpoint->process()->name,
+                 "lost patience with peer " + std::to_string(end.peer));
+    end.endpoint->handler().on_lost(end.peer);
+  });
+}
+
+}  // namespace tinderbox::sim

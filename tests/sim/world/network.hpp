@@ -1,0 +1,115 @@
+// A seeded network: connections that keep order and lose nothing until they break.
+//
+// As a real endpoint promises: every connection has fresh ids; when it breaks, what was on its way
+// is lost and each side is told once, each at its own time. A partition only delays until one side
+// loses patience; the other may believe in the connection for long after that.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/transport/endpoint.hpp"
+#include "tests/sim/world/world.hpp"
+
+namespace tinderbox::sim {
+
+class SimEndpoint;
+
+struct NetworkSettings {
+  Duration usual{100us};  // of one message
+  int64_t tail = 0;       // per mille of messages that take `tail_delay`
+  Duration tail_delay{};
+  Duration patience_low{5s}, patience_high{40s};  // with a silent peer
+};
+
+class Network {
+ public:
+  Network(World& world, NetworkSettings settings) : world_(world), settings_(settings) {}
+
+  void listen(const std::string& address, SimEndpoint& endpoint) {
+    listeners_[address] = &endpoint;
+  }
+  PeerId connect(SimEndpoint& from, const std::string& address);
+  bool send(SimEndpoint& from, PeerId to, net::Packet packet);
+  void drop(SimEndpoint& from, PeerId peer);
+
+  // ---- faults ----
+  /// `silent`: nobody says goodbye for it.
+  void process_died(const Process& process, bool silent);
+  /// Breaks what connects the two, if anything does. False: nothing did.
+  bool cut(const Process& a, const Process& b);
+  /// Nothing passes between the hosts for so long.
+  void partition(const std::string& a, const std::string& b, Duration length);
+  /// Now, or a moment ago.
+  bool partitioned(const std::string& a, const std::string& b) const;
+
+ private:
+  struct Waiting {
+    Time ready;
+    net::Packet packet;
+  };
+  struct End {
+    SimEndpoint* endpoint = nullptr;
+    PeerId peer = 0;  // how this end calls the other one
+    bool open = true;
+    bool known = false;  // this end has heard of the connection
+    std::deque<Waiting> inbox;
+    Time last_ready{};
+    bool waits_for_heal = false;
+  };
+  struct Link {
+    End ends[2];
+  };
+  using LinkPtr = std::shared_ptr<Link>;
+  using Key = std::pair<const SimEndpoint*, PeerId>;
+
+  Time blocked_until(const Process& a, const Process& b) const;
+  Duration delay(const Process& a, const Process& b);
+  void pump(const LinkPtr& link, int side);
+  void break_end(const LinkPtr& link, int side, Duration delay);
+  void close_end(Link& link, int side);
+  void lose_patience(const LinkPtr& link, int side, Duration after);
+  LinkPtr find(const SimEndpoint& endpoint, PeerId peer, int& side) const;
+
+  World& world_;
+  const NetworkSettings settings_;
+  std::map<std::string, SimEndpoint*> listeners_;
+  std::vector<LinkPtr> links_;
+  std::map<Key, std::pair<LinkPtr, int>> by_peer_;
+  std::map<std::pair<std::string, std::string>, Time> blocked_;
+};
+
+/// Thread: the simulator's.
+class SimEndpoint final : public net::Endpoint {
+ public:
+  /// `address` empty: nobody can connect to it.
+  SimEndpoint(Network& network, ProcessPtr process, const std::string& address, PeerId first_peer)
+      : network_(network), process_(std::move(process)), next_peer_(first_peer) {
+    if (!address.empty()) network_.listen(address, *this);
+  }
+  void handle(Handler handler) override { handler_ = std::move(handler); }
+  bool send(PeerId to, net::Packet packet) override {
+    return network_.send(*this, to, std::move(packet));
+  }
+  Result<PeerId> connect(const std::string& address) override {
+    return network_.connect(*this, address);
+  }
+  void drop(PeerId peer) override { network_.drop(*this, peer); }
+  uint64_t rejected() const override { return 0; }
+
+  const ProcessPtr& process() const { return process_; }
+  PeerId fresh_peer() { return next_peer_++; }
+  const Handler& handler() const { return handler_; }
+
+ private:
+  Network& network_;
+  const ProcessPtr process_;
+  Handler handler_;
+  PeerId next_peer_;
+};
+
+}  // namespace tinderbox::sim

@@ -1,0 +1,185 @@
+// Blocks fetched before their readers begin: what each event does, step by step.
+#include "core/storage/blocks_ahead.hpp"
+
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+
+namespace {
+
+constexpr int64_t kRoom = 100;
+
+/// Plays a line of steps, and says what each gave:
+///   begin STAGE BLOCK SIZE [HOLDER]   yes | no
+///   take BLOCK READER [HOLDER]        unknown | coming | the bytes
+///   come BLOCK BYTES         → READER | kept
+///   fail BLOCK               → READER | forgotten
+///   leave BLOCK READER, stage STAGE, shuffle S        the room that is left
+class Play {
+ public:
+  std::string operator()(const std::string& steps) {
+    std::istringstream in(steps);
+    std::string said;
+    for (std::string step; std::getline(in, step, ';');) {
+      std::istringstream words(step);
+      std::string verb;
+      words >> verb;
+      said += (said.empty() ? "" : "; ") + one(verb, words);
+    }
+    return said;
+  }
+  BlocksAhead blocks{kRoom};
+
+ private:
+  static std::string who(const std::optional<BlocksAhead::Reader>& reader, const char* nobody) {
+    if (!reader) return nobody;
+    CHECK(reader->index == reader->request + 1);
+    return "→ " + std::to_string(reader->request);
+  }
+  static BlocksAhead::Reader reader(std::istringstream& words) {
+    uint64_t number = 0;
+    words >> number;
+    return {number, number + 1};
+  }
+  std::string one(const std::string& verb, std::istringstream& words) {
+    std::string block;
+    int64_t number = 0;
+    if (verb == "begin") {
+      int64_t size = 0;
+      std::string from;
+      words >> number >> block >> size >> from;
+      return blocks.begin(number, block, from, size) ? "yes" : "no";
+    }
+    if (verb == "stage" || verb == "shuffle") {
+      words >> number;
+      if (verb == "stage")
+        blocks.forget_stage(number);
+      else
+        blocks.forget_shuffle(ShuffleId{static_cast<int32_t>(number)});
+      return std::to_string(blocks.room());
+    }
+    words >> block;
+    if (verb == "take") {
+      using State = BlocksAhead::Taken::State;
+      const BlocksAhead::Reader who = reader(words);
+      std::string from;
+      words >> from;
+      const BlocksAhead::Taken taken = blocks.take(block, from, who);
+      if (taken.state == State::Here) return std::string(taken.bytes.view());
+      return taken.state == State::Coming ? "coming" : "unknown";
+    }
+    if (verb == "leave") {
+      blocks.leave(block, reader(words));
+      return std::to_string(blocks.room());
+    }
+    if (verb == "fail") return who(blocks.arrived(block, Error{"lost"}), "forgotten");
+    REQUIRE(verb == "come");
+    std::string bytes;
+    words >> bytes;
+    return who(blocks.arrived(block, Payload(std::move(bytes))), "kept");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a block that is here or coming goes to one reader", "[blocks_ahead]") {
+  struct Case {
+    const char *name, *steps, *said;
+    int64_t room;
+  };
+  const Case cases[] = {
+      {"nobody asked for it", "take b 1", "unknown", 100},
+      {"it came first", "begin 1 b 30;come b xyz;take b 1;take b 2", "yes; kept; xyz; unknown",
+       100},
+      {"its reader came first", "begin 1 b 30;take b 1;come b xyz;take b 2",
+       "yes; coming; → 1; unknown", 100},
+      {"a second reader asks for itself", "begin 1 b 30;take b 1;take b 2", "yes; coming; unknown",
+       70},
+      {"its reader knows it elsewhere", "begin 1 b 30 old;take b 1 new;fail b;take b 1 new",
+       "yes; unknown; forgotten; unknown", 100},
+      {"it is here from where it was", "begin 1 b 30 old;come b x;take b 1 new", "yes; kept; x",
+       100},
+      {"it is counted with the size that it has", "begin 1 b 30;come b 12345", "yes; kept", 95},
+      {"an empty size counts too", "begin 1 b 0", "yes", 99},
+      {"it is asked for once", "begin 1 b 30;begin 2 b 30;come b x;begin 1 b 30",
+       "yes; no; kept; no", 99},
+      {"it comes again after it was taken", "begin 1 b 30;come b x;take b 1;begin 1 b 30",
+       "yes; kept; x; yes", 70},
+      {"what comes twice counts once", "begin 1 b 30;come b x;come b yy;take b 1",
+       "yes; kept; kept; x", 100},
+      {"what nobody began is not kept", "come b x;take b 1", "kept; unknown", 100},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    Play play;
+    CHECK(play(c.steps) == c.said);
+    CHECK(play.blocks.room() == c.room);
+  }
+}
+
+TEST_CASE("what can't be had is told to who waits, and else to nobody", "[blocks_ahead]") {
+  struct Case {
+    const char *name, *steps, *said;
+  };
+  const Case cases[] = {
+      {"nobody waits", "begin 1 b 30;fail b;take b 1;begin 1 b 30", "yes; forgotten; unknown; yes"},
+      {"a reader waits", "begin 1 b 30;take b 1;fail b;take b 1", "yes; coming; → 1; unknown"},
+      {"the reader left", "begin 1 b 30;take b 1;leave b 1;fail b;take b 2",
+       "yes; coming; 70; forgotten; unknown"},
+      {"it is here already", "begin 1 b 30;come b x;fail b;take b 1", "yes; kept; forgotten; x"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    Play play;
+    CHECK(play(c.steps) == c.said);
+  }
+}
+
+TEST_CASE("a reader that left frees its block for the next one", "[blocks_ahead]") {
+  Play play;
+  CHECK(play("begin 1 b 30;take b 1;leave b 1;take b 2;come b x") ==
+        "yes; coming; 70; coming; → 2");
+  CHECK(play("begin 1 b 30;take b 1;leave b 2;come b x") == "yes; coming; 70; → 1");
+  CHECK(play("leave nothing 1") == "100");
+}
+
+TEST_CASE("what does not fit is not asked for; what proves larger leaves less room",
+          "[blocks_ahead]") {
+  Play play;
+  CHECK(play("begin 1 a 60;begin 1 b 41;begin 1 c 40;begin 1 d 0") == "yes; no; yes; no");
+  CHECK(play("come a 12345678901234567890;begin 1 d 40;begin 1 e 1") == "kept; yes; no");
+  BlocksAhead none(0);
+  CHECK_FALSE(none.begin(1, "a", "", 0));
+  BlocksAhead small(10);
+  CHECK(small.begin(1, "a", "", 1));
+  CHECK_FALSE(small.arrived("a", Payload(Bytes(50, 'x'))));
+  CHECK(small.room() == -40);
+  CHECK_FALSE(small.begin(1, "b", "", 0));
+  CHECK(small.take("a", "", {}).bytes.size() == 50);
+  CHECK(small.room() == 10);
+}
+
+TEST_CASE("the end of a stage, or of a shuffle, frees what nobody waits for", "[blocks_ahead]") {
+  const std::string begun =
+      "begin 1 shuffle_1_5_0 10;begin 1 shuffle_12_6_0 10;begin 2 shuffle_1_7_0 10;"
+      "begin 1 shuffle_1_8_0 10;come shuffle_1_5_0 0123456789;take shuffle_1_8_0 4;";
+  const std::string did = "yes; yes; yes; yes; kept; coming; ";
+  struct Case {
+    const char *steps, *said;
+  };
+  const Case cases[] = {
+      {"stage 1;come shuffle_1_8_0 x;come shuffle_12_6_0 x;come shuffle_1_7_0 x",
+       "80; → 4; kept; kept"},
+      {"stage 3", "60"},
+      {"shuffle 1;take shuffle_1_5_0 5;take shuffle_1_7_0 5;take shuffle_12_6_0 5",
+       "80; unknown; unknown; coming"},
+      {"shuffle 12;take shuffle_1_5_0 5", "70; 0123456789"},
+      {"shuffle 1;stage 1;come shuffle_1_8_0 x;stage 1", "80; 90; → 4; 100"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.steps);
+    Play play;
+    CHECK(play(begun + c.steps) == did + c.said);
+  }
+}
