@@ -25,6 +25,9 @@
 namespace tinderbox::net {
 namespace {
 
+/// Of a loop that catches up, at a time. Unit: milliseconds.
+constexpr int kLook = 10;
+
 /// Wall time at the first call, advanced by the steady clock: it never goes back.
 Time read_clock() {
   using namespace std::chrono;
@@ -35,7 +38,8 @@ Time read_clock() {
 
 class RealPollLoop final : public PollLoop {
  public:
-  RealPollLoop() : wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  explicit RealPollLoop(PollLoopOptions options)
+      : options_(options), wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (wake_fd_ < 0) throw std::runtime_error("eventfd: no descriptor left");
     watch(wake_fd_, [this] { drain_wake_fd(); });
   }
@@ -61,9 +65,10 @@ class RealPollLoop final : public PollLoop {
   void run() override {
     while (!stopped_.load(std::memory_order_acquire)) {
       run_inbox();
+      if (late() >= options_.stopped) catch_up();
       run_timers();
       look_again();
-      if (!stopped_.load(std::memory_order_acquire)) wait();
+      if (!stopped_.load(std::memory_order_acquire)) wait(timeout());
     }
     stopped_.store(false, std::memory_order_release);
   }
@@ -141,6 +146,20 @@ class RealPollLoop final : public PollLoop {
     running_.clear();
   }
 
+  /// How long the first timer is overdue; negative: it is not due yet, or there is none.
+  Duration late() const {
+    return timers_.empty() ? Duration::min() : read_clock() - timers_.front().due;
+  }
+
+  void catch_up() {
+    const Time until = read_clock() + options_.catch_up;
+    while (read_clock() < until && !stopped_.load(std::memory_order_acquire)) {
+      wait(kLook);
+      look_again();
+      run_inbox();
+    }
+  }
+
   void run_timers() {
     if (timers_.empty()) return;
     Time now = read_clock();
@@ -170,10 +189,10 @@ class RealPollLoop final : public PollLoop {
   }
 
   /// Handlers may watch and unwatch: what is ready is copied out before any runs.
-  void wait() {
+  void wait(int timeout) {
     const bool busy =
         std::any_of(used_.begin(), used_.end(), [](const auto& watch) { return watch->used; });
-    const int n = ::poll(fds_.data(), fds_.size(), busy ? 0 : timeout());
+    const int n = ::poll(fds_.data(), fds_.size(), busy ? 0 : timeout);
     if (n <= 0) return;
     due_.clear();
     for (size_t i = 0; i < fds_.size(); ++i)
@@ -193,6 +212,7 @@ class RealPollLoop final : public PollLoop {
     watches_.erase(watches_.begin() + static_cast<long>(i));
   }
 
+  const PollLoopOptions options_;
   int wake_fd_;
   std::atomic<bool> stopped_{false};
   std::vector<pollfd> fds_;
@@ -208,6 +228,8 @@ class RealPollLoop final : public PollLoop {
 
 }  // namespace
 
-std::unique_ptr<PollLoop> make_poll_loop() { return std::make_unique<RealPollLoop>(); }
+std::unique_ptr<PollLoop> make_poll_loop(PollLoopOptions options) {
+  return std::make_unique<RealPollLoop>(options);
+}
 
 }  // namespace tinderbox::net

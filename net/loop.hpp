@@ -43,6 +43,13 @@ class PollLoop : public Loop {
   virtual void drained(void* socket) = 0;
 };
 
-std::unique_ptr<PollLoop> make_poll_loop();
+struct PollLoopOptions {
+  /// Timers that are as late as this tell that the process was stopped, or the machine asleep: what
+  /// peers sent meanwhile is read before a timer may call them silent.
+  Duration stopped = std::chrono::seconds(1);
+  /// For the threads of sockets to bring it.
+  Duration catch_up = std::chrono::milliseconds(100);
+};
+std::unique_ptr<PollLoop> make_poll_loop(PollLoopOptions options = {});
 
 }  // namespace tinderbox::net
