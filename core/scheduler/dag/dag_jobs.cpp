@@ -206,16 +206,16 @@ void DagScheduler::clean_up(JobId id) {
   if (jobs_.empty()) placement_.forget();
 }
 
-bool DagScheduler::depends_on(const Stage& stage, StageId target) const {
+bool DagScheduler::depends_on(StageId last, StageId target) const {
   std::set<StageId> seen;
-  std::vector<StageId> stack{stage.id};
+  std::vector<StageId> stack{last};
   while (!stack.empty()) {
     const StageId id = stack.back();
     stack.pop_back();
     if (id == target) return true;
-    if (!seen.insert(id).second) continue;
-    for (const StageId parent : stages_.at(id).parents)
-      if (parent == target || !available(stages_.at(parent))) stack.push_back(parent);
+    const Stage& stage = stages_.at(id);
+    if (!seen.insert(id).second || (stage.is_map() && available(stage))) continue;
+    stack.insert(stack.end(), stage.parents.begin(), stage.parents.end());
   }
   return false;
 }
@@ -223,11 +223,28 @@ bool DagScheduler::depends_on(const Stage& stage, StageId target) const {
 void DagScheduler::abort_stage(StageId id, const std::string& reason, Turn& turn) {
   Stage* stage = find(id);
   if (!stage) return;
-  std::vector<JobId> dependents;
+  std::vector<JobId> dependents, others;
   for (const JobId job : stage->jobs)
-    if (depends_on(stages_.at(jobs_.at(job).final_stage), id)) dependents.push_back(job);
+    (depends_on(jobs_.at(job).final_stage, id) ? dependents : others).push_back(job);
   stage->info.completed = turn.now;
   for (const JobId job : dependents) fail_job(job, kAborted + reason, turn);
+  if (!others.empty()) go_on_without(id, others, reason, turn);
+}
+
+/// What was made from the outputs of `id` is there meanwhile. Nothing waits for them any more.
+void DagScheduler::go_on_without(StageId id, const std::vector<JobId>& jobs,
+                                 const std::string& reason, Turn& turn) {
+  if (running_.contains(id)) mark_finished(stages_.at(id), reason, false, turn);
+  for (const StageId reader : with_readers(id)) waiting_.erase(reader);
+  for (const JobId job : jobs) {
+    const auto it = jobs_.find(job);
+    if (it == jobs_.end()) continue;
+    const Stage& last = stages_.at(it->second.final_stage);
+    if (last.is_map() && available(last))
+      finish_map_stage_jobs(last.id, turn);
+    else
+      submit_stage(last.id, turn);
+  }
 }
 
 void DagScheduler::task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) {

@@ -167,9 +167,7 @@ bool DagScheduler::encode(Stage& stage, Payload& code, Turn& turn) {
       code = Payload(codec_.program(*stage.root, job.action, job.action_captured));
     }
   } catch (const std::exception& error) {
-    const StageId id = stage.id;
-    abort_stage(id, std::string("Task not serializable: ") + error.what(), turn);
-    running_.erase(id);
+    abort_stage(stage.id, std::string("Task not serializable: ") + error.what(), turn);
     return false;
   }
   if (code.size() > kLargeProgram)

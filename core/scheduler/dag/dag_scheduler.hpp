@@ -90,7 +90,10 @@ class DagScheduler final : public StageProgress {
   void cancel_independent_stages(const Job& job, const std::string& reason, Turn& turn);
   void clean_up(JobId id);
   void abort_stage(StageId stage, const std::string& reason, Turn& turn);
-  bool depends_on(const Stage& stage, StageId target) const;
+  void go_on_without(StageId id, const std::vector<JobId>& jobs, const std::string& reason,
+                     Turn& turn);
+  /// What `last` still lacks, or itself, is made from `target`.
+  bool depends_on(StageId last, StageId target) const;
 
   // dag_scheduler.cpp: stages
   Stage& create_stage(NodePtr root, ShufflePtr shuffle, JobId job, std::string name);

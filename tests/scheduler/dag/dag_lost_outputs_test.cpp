@@ -132,3 +132,53 @@ TEST_CASE("D34 a map stage that ends incomplete goes on at once, whether or not 
   CHECK(c.ended(t1));
   c.check_succeeded(t1);
 }
+
+namespace {
+
+/// The stage between makes its second output in its first attempt, given up, and its first one in
+/// its second, given up as well, while the first stage runs for both once more.
+struct NeededNoMore : ThreeStages {
+  Sent first, second;
+  NeededNoMore() : ThreeStages({"A"}, {"B", "C"}) {
+    maps_ok(0);
+    second = task(1, 0, 1);
+    fetch_failed(task(1, 0, 0), s0->id, 0, "A");
+    advance(200ms);
+    maps_ok(0, 1);
+    first = task(1, 1, 0);
+    fetch_failed(task(1, 1, 1), s0->id, 0, "A");
+    advance(200ms);
+  }
+  void make_outputs_and_fail_first_stage() {
+    map_ok(first);
+    map_ok(second);
+    for (int i = 0; i < 4; ++i) fail(task(0, 2, 0));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a stage that fails when nobody needs it any more holds nobody up", "[dag]") {
+  NeededNoMore c;
+  SECTION("the job that had it computed") {
+    c.make_outputs_and_fail_first_stage();
+    c.results_ok(2);
+    c.check_succeeded(c.ticket);
+  }
+  SECTION("a job that wanted the outputs only") {
+    const uint64_t outputs = c.map_stage_job(c.s1);
+    c.make_outputs_and_fail_first_stage();
+    CHECK(c.error(outputs).empty());
+    c.results_ok(2);
+    c.check_succeeded(c.ticket);
+  }
+  SECTION("a job that needs it later has it computed again") {
+    c.make_outputs_and_fail_first_stage();
+    const uint64_t later = c.job(rdd(2, {c.s0}));
+    c.maps_ok(0, 3, {0});
+    c.results_ok(3);
+    CHECK(c.error(later).empty());
+    c.results_ok(2);
+    c.check_succeeded(c.ticket);
+  }
+}
