@@ -89,7 +89,9 @@ void TaskScheduler::forget_unschedulable(Turn& turn) {
   }
 }
 
-/// An idle executor is exchanged for a new one; a busy cluster may grow by dynamic allocation.
+/// An idle executor is exchanged for a new one, as often as a task may fail: with it go outputs,
+/// and making them again would give all sets their time again, for ever. A busy cluster may grow by
+/// dynamic allocation.
 void TaskScheduler::cannot_run(TaskSet& set, int32_t index, Turn& turn) {
   const std::vector<int32_t>& active = executors_.active();
   const auto idle = std::find_if(active.begin(), active.end(), [&](int32_t slot) {
@@ -100,7 +102,8 @@ void TaskScheduler::cannot_run(TaskSet& set, int32_t index, Turn& turn) {
     return abort_excluded(set, index, turn);
   const TaskSetSpec& spec = set.spec();
   const Duration timeout = options_.exclusion.unschedulable_timeout;
-  const bool grow = idle == active.end();
+  const bool exchange = idle != active.end() && set.exchanges < options_.max_task_failures;
+  const bool grow = !exchange && options_.exclusion.dynamic_allocation;
   const Unschedulable entry{spec.stage, spec.attempt, index, turn.now + timeout, grow};
   if (!unschedulable_.emplace(set.program(), entry).second) return;
   turn.after(timeout, DriverTimer::Kind::Unschedulable, set.program());
@@ -108,8 +111,9 @@ void TaskScheduler::cannot_run(TaskSet& set, int32_t index, Turn& turn) {
     UnschedulableTaskSetAdded& event = turn.post<UnschedulableTaskSetAdded>();
     event.stage = spec.stage;
     event.stage_attempt = spec.attempt;
-    return;
   }
+  if (!exchange) return;
+  ++set.exchanges;
   removals_.push_back({*idle, options_.exclusion.decommission,
                        "Killing excluded idle executor id " + executors_.at(*idle).id.value +
                            " because of task unschedulability and trying to acquire a new "

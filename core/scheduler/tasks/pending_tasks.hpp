@@ -104,6 +104,12 @@ bool any_in(Lists::Stack& stack, Wanted&& wanted) {
   return !stack.empty();
 }
 
+/// Memory of a stack that shrank goes back.
+inline void trim(Lists::Stack& stack) {
+  constexpr size_t kSmall = 64;
+  if (stack.capacity() > kSmall && stack.size() < stack.capacity() / 4) stack.shrink_to_fit();
+}
+
 template <class Wanted>
 bool Lists::any(Wanted&& wanted) {
   for (; first_ < lists_.size(); ++first_) {
@@ -129,8 +135,11 @@ std::optional<int32_t> PendingTasks::pop_from(Stack& stack, Wanted&& wanted, Fit
     const bool keep = wanted(index);
     const bool take = keep && fits(index);
     if (take || !keep) stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
-    if (take) return index;
+    if (!take) continue;
+    trim(stack);
+    return index;
   }
+  trim(stack);
   return std::nullopt;
 }
 

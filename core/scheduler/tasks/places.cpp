@@ -14,29 +14,48 @@ TaskLocation parse_task_location(std::string_view text) {
 }
 
 void Places::add(const std::vector<std::string>& texts, Executors& executors) {
+  if (chunks_.empty() || chunks_.back().ends.size() == kChunk) {
+    if (!chunks_.empty()) chunks_.back().complete();
+    chunks_.emplace_back();
+  }
+  Chunk& chunk = chunks_.back();
   for (const std::string& text : texts) {
     const TaskLocation at = parse_task_location(text);
-    Place& place = places_.emplace_back();
+    Place& place = chunk.places.emplace_back();
     place.host = executors.host(at.host);
     if (!at.executor.value.empty())
       place.executor = executors.slot(at.executor);
     else if (at.hdfs_cached)
       place.executor = Place::kCached;
   }
-  ends_.push_back(static_cast<uint32_t>(places_.size()));
+  any_ = any_ || !texts.empty();
+  chunk.ends.push_back(static_cast<uint32_t>(chunk.places.size()));
+}
+
+void Places::Chunk::complete() {
+  ends.shrink_to_fit();
+  places.shrink_to_fit();
 }
 
 void Places::complete() {
-  if (!any()) ends_.clear();
-  ends_.shrink_to_fit();
-  places_.shrink_to_fit();
+  if (!any_) chunks_.clear();
+  if (!chunks_.empty()) chunks_.back().complete();
+  chunks_.shrink_to_fit();
 }
 
 std::span<const Place> Places::of(int32_t task) const {
-  const auto i = static_cast<size_t>(task);
-  if (i >= ends_.size()) return {};
-  const uint32_t begin = i == 0 ? 0 : ends_[i - 1];
-  return std::span(places_).subspan(begin, ends_[i] - begin);
+  const size_t i = static_cast<size_t>(task) % kChunk, c = static_cast<size_t>(task) / kChunk;
+  if (c >= chunks_.size() || i >= chunks_[c].ends.size()) return {};
+  const Chunk& chunk = chunks_[c];
+  const uint32_t begin = i == 0 ? 0 : chunk.ends[i - 1];
+  return std::span(chunk.places).subspan(begin, chunk.ends[i] - begin);
+}
+
+void Places::done(int32_t task) {
+  const size_t c = static_cast<size_t>(task) / kChunk;
+  if (c >= chunks_.size()) return;
+  Chunk& chunk = chunks_[c];
+  if (++chunk.done == chunk.ends.size()) chunk = {};
 }
 
 }  // namespace tinderbox::core

@@ -28,20 +28,32 @@ struct Place {
   int32_t executor = kAnyExecutor;  // kCached: each one of the host has it
 };
 
-/// Those of the tasks of a set: 4 bytes a task and 8 a place.
+/// Those of the tasks of a set: 4 bytes a task and 8 a place, until so many tasks in a row are
+/// done.
 class Places {
  public:
+  static constexpr size_t kChunk = 1024;  // tasks
+
   /// The next task's.
   void add(const std::vector<std::string>& texts, Executors& executors);
   /// All tasks have theirs.
   void complete();
   /// Some task has one.
-  bool any() const { return !places_.empty(); }
+  bool any() const { return any_; }
+  /// Empty: it has none, or had.
   std::span<const Place> of(int32_t task) const;
+  /// That task runs no more. To be called once for each.
+  void done(int32_t task);
 
  private:
-  std::vector<uint32_t> ends_;  // of task i in places_
-  std::vector<Place> places_;
+  struct Chunk {
+    std::vector<uint32_t> ends;  // of its task i in `places`
+    std::vector<Place> places;
+    size_t done = 0;
+    void complete();
+  };
+  std::vector<Chunk> chunks_;
+  bool any_ = false;
 };
 
 }  // namespace tinderbox::core

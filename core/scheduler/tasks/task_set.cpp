@@ -195,11 +195,8 @@ bool TaskSet::succeed(int32_t index, Winner winner) {
   Task& t = task(index);
   t.failures = 0;
   if (t.successful) return false;
-  t.successful = true;
-  ++successes_;
-  if (speculation_) speculation_->done(index);
   if (!winners_.empty()) winners_[static_cast<size_t>(index)] = winner;
-  if (all_successful()) zombie_ = true;
+  make_successful(index);
   return true;
 }
 
@@ -207,9 +204,15 @@ void TaskSet::complete(int32_t index) {
   Task& t = task(index);
   if (t.successful) return;
   unqueue(t);
-  t.successful = true;
+  make_successful(index);
+}
+
+/// The output of a map task may be lost, and the task run again; a result is there for good.
+void TaskSet::make_successful(int32_t index) {
+  task(index).successful = true;
   ++successes_;
   if (speculation_) speculation_->done(index);
+  if (!spec_.map_tasks) spec_.places.done(index);
   if (all_successful()) zombie_ = true;
 }
 

@@ -157,6 +157,7 @@ class TaskSet {
   int64_t total_result_size = 0;
   int32_t calculated_results = 0;
   bool warned_of_size = false;
+  int32_t exchanges = 0;  // executors given up because a task is excluded everywhere
   bool retired = false;
   std::string addresses;             // of a barrier set's executors, once it is launched
   std::optional<Time> told_to_wait;  // when the log last said why a barrier set waits
@@ -197,6 +198,7 @@ class TaskSet {
     return speculation_ && !zombie_ && ahead == 0 && speculation_->any_waiting();
   }
   void unqueue(Task& task);
+  void make_successful(int32_t index);
   void set_levels();
   size_t level_index(Locality locality) const;
   Locality allowed(Time now);
@@ -208,7 +210,7 @@ class TaskSet {
 
   void drop_plain_ids();
 
-  TaskSetSpec spec_;  // constant once this is made; ids that count from 0 are left out
+  TaskSetSpec spec_;  // but for places of tasks that are done; ids that count from 0 are left out
   const int64_t program_;
   Executors& executors_;
   const DriverOptions& options_;

@@ -244,6 +244,33 @@ TEST_CASE("S18 an idle executor is exchanged, and the set waits for the new one"
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("outputs that are made again on each new executor do not hold a set up for ever",
+          "[health]") {
+  DriverOptions o = excluding();
+  o.exclusion.unschedulable_timeout = 10s;
+  o.exclusion.task_attempts_per_host = 1;
+  Cluster c(o);
+  c.executor("0", 1, "h");
+  const uint64_t t = c.job(rdd(1, {shuffle(rdd(2), 1)}));
+  c.fail(c.task(0, 0, 0));  // not on this host again
+  int32_t executors = 1;
+  for (; executors < 20 && !c.ended(t); ++executors) {
+    while (!c.live().empty()) c.map_ok(c.live()[0]);
+    if (c.kills.size() != static_cast<size_t>(executors)) break;
+    c.lose(std::to_string(executors - 1), 143);
+    c.executor(std::to_string(executors), 1, "h");
+  }
+  CHECK(executors == 1 + o.max_task_failures);
+  CHECK_FALSE(c.ended(t));
+  c.advance(11s);
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).find("cannot run anywhere due to node and executor excludeOnFailure.") !=
+        std::string::npos);
+  c.lose(std::to_string(executors - 1), 143);
+  c.advance(1s);
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 TEST_CASE("S19 anything that can be launched gives all sets their time again", "[health]") {
   TaskBed b(excluding());
   const int32_t e0 = b.add("e0", "h0");
