@@ -170,6 +170,7 @@ struct UnregisterApplication {
 };
 struct MasterChangeAcknowledged {
   AppId app;
+  int32_t next_executor = 0;  // the first number it has not seen
   bool operator==(const MasterChangeAcknowledged&) const = default;
 };
 /// Answered by ExecutorRequestAnswer.

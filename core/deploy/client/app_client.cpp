@@ -130,6 +130,7 @@ void AppClient::handle(PeerId from, const RegisteredApplication& m, Effects& out
 
 void AppClient::connected_to(PeerId master, Effects& out) {
   if (master_ && master_ != master) out.push_back(Disconnect{master_});
+  if (master_ != master) ask_again();
   drop_attempts(master, out);
   master_ = master;
   ++epoch_;
@@ -140,6 +141,7 @@ void AppClient::handle(const PeerLost& e, Effects& out) {
     out.push_back(Log{Level::Warn, "Failed to connect to master " + tried.mapped()});
   if (e.peer != master_) return;
   master_ = 0;
+  ask_again();
   out.push_back(Log{
       Level::Warn, "Connection to " + master_url_ + " failed; waiting for master to reconnect..."});
   pause_ = options_.first_reconnect;
@@ -161,7 +163,7 @@ void AppClient::handle(PeerId, const MasterChanged& m, Effects& out) {
 
 void AppClient::adopt(PeerId master, Effects& out) {
   connected_to(master, out);
-  out.push_back(Send<ToMaster>{master, MasterChangeAcknowledged{app_}});
+  out.push_back(Send<ToMaster>{master, MasterChangeAcknowledged{app_, next_executor_}});
   if (wanted_) send_wanted(out);
   send_ends(out);
 }
@@ -213,6 +215,7 @@ void AppClient::handle(PeerId from, const SchedulingStatus& m, Effects& out) {
 }
 
 void AppClient::handle(PeerId, const ExecutorRequestAnswer& m, Effects& out) {
+  asked_to_end_.erase(m.request);
   if (!m.accepted)
     out.push_back(Log{Level::Warn,
                       "The master refused a request: it does not know application " + app_.value});
@@ -238,8 +241,18 @@ void AppClient::handle(const EndExecutors& e, Effects& out) {
 /// The driver gives them no work any more: they must not stay because a master was away.
 void AppClient::send_ends(Effects& out) {
   if (!master_ || to_end_.empty()) return;
-  out.push_back(
-      Send<ToMaster>{master_, KillExecutors{next_request_++, app_, std::exchange(to_end_, {})}});
+  const uint64_t request = next_request_++;
+  asked_to_end_[request] = std::exchange(to_end_, {});
+  out.push_back(Send<ToMaster>{master_, KillExecutors{request, app_, asked_to_end_[request]}});
+}
+
+/// A master that went before it answered may not have read the question.
+void AppClient::ask_again() {
+  std::vector<std::string> all;
+  for (const auto& [request, executors] : asked_to_end_)
+    all.insert(all.end(), executors.begin(), executors.end());
+  asked_to_end_.clear();
+  to_end_.insert(to_end_.begin(), all.begin(), all.end());
 }
 
 void AppClient::handle(const StopApp&, Effects& out) {

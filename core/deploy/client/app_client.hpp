@@ -135,6 +135,7 @@ class AppClient {
   void adopt(PeerId master, Effects& out);
   void send_wanted(Effects& out);
   void send_ends(Effects& out);
+  void ask_again();
   void die(const std::string& reason, Effects& out);
 
   AppClientOptions options_;
@@ -148,8 +149,9 @@ class AppClient {
   uint64_t next_ticket_ = 1, next_request_ = 1;
   int32_t next_executor_ = 0;
   std::optional<WantExecutors> wanted_;
-  std::vector<std::string> to_end_;      // executors whose end no master was asked for yet
-  std::map<uint64_t, Ticket> tickets_;   // Connects that are not answered
+  std::vector<std::string> to_end_;  // executors whose end this master was not asked for yet
+  std::map<uint64_t, std::vector<std::string>> asked_to_end_;  // requests that are not answered
+  std::map<uint64_t, Ticket> tickets_;                         // Connects that are not answered
   std::map<PeerId, std::string> tried_;  // connections that RegisterApplication went out on
 };
 

@@ -111,6 +111,7 @@ class Master {
   AppId new_app_id(const Turn& t, const ApplicationDescription& d);
   void remove_app(const Turn& t, MasterApp& a, AppState state, const std::string& why = {});
   void kill_executor(const Turn& t, const MasterExecutor& e);
+  void kill_executors(const Turn& t, MasterApp& a);
   void executor_changed(const Turn& t, const ExecutorStateChanged& m);
   void executor_ended(const Turn& t, MasterApp& a, const ExecutorStateChanged& how);
   void slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended);
@@ -145,7 +146,7 @@ class Master {
   void handle(const Turn& t, PeerId from, const WorkerSchedulerState& m);
   void begin_recovery(const Turn& t, const RecoveredState& s);
   void reach(const Turn& t, PeerOwner owner, const std::string& address);
-  void app_is_back(const Turn& t, PeerId from, MasterApp& a);
+  void app_is_back(const Turn& t, PeerId from, MasterApp& a, int32_t next_executor);
   void worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
                       const std::vector<ExecutorDescription>& executors,
                       const std::vector<DriverId>& drivers,

@@ -52,7 +52,7 @@ MasterApp* Master::returning_app(const RegisterApplication& m) {
 void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
   if (state_ == RecoveryState::Standby) return;
   if (MasterApp* known = returning_app(m)) {
-    app_is_back(t, from, *known);
+    app_is_back(t, from, *known, m.next_executor);
     send(t, *known, RegisteredApplication{known->id, options_.url, options_.web_ui_url});
     return;
   }
@@ -63,7 +63,7 @@ void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
   a.description = m.description;
   a.driver_address = m.driver_address;
   a.submitted = t.now;
-  a.next_executor = std::clamp(m.next_executor, 0, kMaxExecutorNumber);
+  a.number_from(m.next_executor);
   a.set_default_demand();
   log(t, Level::Info, "Registered app " + m.description.name + " with ID " + a.id.value);
   MasterApp& added = apps_.emplace(a.id, std::move(a)).first->second;
@@ -160,20 +160,26 @@ void Master::handle(const Turn& t, PeerId from, const KillExecutors& m) {
         "Unregistered application " + m.app.value + " requested to kill executors.");
     return;
   }
-  for (const std::string& text : m.executors) {
+  a->to_kill.insert(a->to_kill.end(), m.executors.begin(), m.executors.end());
+  // While workers are still to say what they have, none is known to be missing.
+  if (state_ == RecoveryState::Alive) kill_executors(t, *a);
+  schedule(t);
+}
+
+void Master::kill_executors(const Turn& t, MasterApp& a) {
+  for (const std::string& text : std::exchange(a.to_kill, {})) {
     std::optional<int32_t> id = executor_number(text);
-    auto it = id ? a->executors.find(*id) : a->executors.end();
-    if (it == a->executors.end()) {
+    auto it = id ? a.executors.find(*id) : a.executors.end();
+    if (it == a.executors.end()) {
       log(t, Level::Warn,
-          "Application " + m.app.value + " asked to kill executor '" + text +
+          "Application " + a.id.value + " asked to kill executor '" + text +
               "', which it does not have.");
       continue;
     }
     MasterExecutor e = it->second;
-    a->remove_executor(*id);
+    a.remove_executor(*id);
     kill_executor(t, e);
   }
-  schedule(t);
 }
 
 void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {

@@ -50,12 +50,13 @@ void Master::reach(const Turn& t, PeerOwner owner, const std::string& address) {
 
 void Master::handle(const Turn& t, PeerId from, const MasterChangeAcknowledged& m) {
   MasterApp* a = find_app(m.app);
-  if (a) return app_is_back(t, from, *a);
+  if (a) return app_is_back(t, from, *a, m.next_executor);
   log(t, Level::Warn, "Master change ack from unknown app: " + m.app.value);
   t.out.push_back(Send<ToApp>{from, ApplicationRemoved{"this master does not know it"}});
 }
 
-void Master::app_is_back(const Turn& t, PeerId from, MasterApp& a) {
+void Master::app_is_back(const Turn& t, PeerId from, MasterApp& a, int32_t next_executor) {
+  a.number_from(next_executor);
   bool silent = !a.peer;
   attach(t, from, a);
   if (silent && !a.reason.empty()) send(t, a, SchedulingStatus{a.reason});
@@ -154,6 +155,7 @@ void Master::complete_recovery(const Turn& t) {
   }
   state_ = RecoveryState::Alive;
   log(t, Level::Info, "Recovery complete - resuming operations!");
+  for (auto& [id, a] : apps_) kill_executors(t, a);
   schedule(t);
 }
 

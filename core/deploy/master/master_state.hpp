@@ -1,6 +1,7 @@
 // What a master knows: workers, applications, drivers, and the keys it was configured with.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -8,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "conf/conf.hpp"
 #include "core/deploy/calendar.hpp"
@@ -141,9 +143,10 @@ struct MasterApp {
   AppState state = AppState::Waiting;
   std::map<int32_t, MasterExecutor> executors;
   int32_t next_executor = 0;
-  int32_t failures = 0;                      // of executors, since the last that ran
-  int32_t short_runs = 0;                    // of executors, one after the other
-  Time not_before{};                         // of its next executor
+  std::vector<std::string> to_kill;  // executors, as asked; a master that recovers does so later
+  int32_t failures = 0;              // of executors, since the last that ran
+  int32_t short_runs = 0;            // of executors, one after the other
+  Time not_before{};                 // of its next executor
   std::map<int32_t, ProfileDemand> demands;  // by resource profile
   int32_t cores_granted = 0;
   std::string reason;  // why it gets no executor, as it was told
@@ -157,6 +160,10 @@ struct MasterApp {
     cores_granted += e.cores;
     ++demands[e.profile].running;
     if (e.executor >= next_executor) next_executor = e.executor + 1;
+  }
+  /// The application has seen all numbers below.
+  void number_from(int32_t unseen) {
+    next_executor = std::max(next_executor, std::clamp(unseen, 0, kMaxExecutorNumber));
   }
   void remove_executor(int32_t executor) {
     auto it = executors.find(executor);

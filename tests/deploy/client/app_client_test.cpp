@@ -195,6 +195,7 @@ TEST_CASE("executors to end while there is no master are told to the next one", 
   r.start();
   CHECK(to_master<KillExecutors>(r.feed(EndExecutors{{{"3"}}})).at(0).message.executors ==
         std::vector<std::string>{"3"});
+  r.from(1, ExecutorRequestAnswer{1, true});
   auto lost = r.feed(PeerLost{1});
   CHECK(r.feed(EndExecutors{{{"4"}}}).empty());
   CHECK(r.feed(EndExecutors{{{"5"}}}).empty());
@@ -202,10 +203,22 @@ TEST_CASE("executors to end while there is no master are told to the next one", 
   auto out = r.from(2, RegisteredApplication{{"app-1"}, "spark://m:7077", ""});
   CHECK(to_master<KillExecutors>(out).at(0).message.executors ==
         std::vector<std::string>{"4", "5"});
-  lost = r.feed(PeerLost{2});
-  r.feed(Connected{all<Connect>(lost).at(0).ticket, 3});
-  CHECK(to_master<KillExecutors>(r.from(3, RegisteredApplication{{"app-1"}, "spark://m:7077", ""}))
+  SECTION("what it answered for is not asked again") {
+    r.from(2, ExecutorRequestAnswer{2, true});
+    lost = r.feed(PeerLost{2});
+    r.feed(Connected{all<Connect>(lost).at(0).ticket, 3});
+    CHECK(
+        to_master<KillExecutors>(r.from(3, RegisteredApplication{{"app-1"}, "spark://m:7077", ""}))
             .empty());
+  }
+  SECTION("what it may not have read is") {
+    r.feed(EndExecutors{{{"6"}}});
+    lost = r.feed(PeerLost{2});
+    r.feed(Connected{all<Connect>(lost).at(0).ticket, 3});
+    out = r.from(3, RegisteredApplication{{"app-1"}, "spark://m:7077", ""});
+    CHECK(to_master<KillExecutors>(out).at(0).message.executors ==
+          std::vector<std::string>{"4", "5", "6"});
+  }
 }
 
 TEST_CASE("an executor that goes soon is not gone yet", "[app_client]") {
@@ -222,12 +235,13 @@ TEST_CASE("MasterChanged is acknowledged on an own connection", "[app_client]") 
   Run r;
   r.start();
   SECTION("to a master elsewhere") {
+    r.from(1, ExecutorAdded{7, {"worker-a"}, "a:4000", 2, 1024});
     auto lost = r.feed(PeerLost{1});
     auto out = r.from(50, MasterChanged{"spark://n:7077", ""});
     CHECK(all<Connect>(out).at(0).address == "n:7077");
     out = r.feed(Connected{all<Connect>(out)[0].ticket, 2});
     CHECK(to_master<MasterChangeAcknowledged>(out) ==
-          std::vector<Sent<MasterChangeAcknowledged>>{{2, {{"app-1"}}}});
+          std::vector<Sent<MasterChangeAcknowledged>>{{2, {{"app-1"}, 8}}});
     CHECK(r.feed(timer_of(lost)).empty());
     CHECK(all<Connect>(r.feed(PeerLost{2})).size() == 2);
   }

@@ -136,6 +136,24 @@ TEST_CASE("recovery: a worker that took another's place while no master was ther
   CHECK(r.status().workers.size() == one_of_each().workers.size());
 }
 
+TEST_CASE("recovery: executors that an application gives up meanwhile end when workers are back",
+          "[master]") {
+  Run r(options(), one_of_each());
+  r.from(100, MasterChangeAcknowledged{{"app-1"}, 9});
+  auto out = r.from(100, KillExecutors{1, {"app-1"}, {"1"}});
+  CHECK(to_app<ExecutorRequestAnswer>(out).at(0).message.accepted);
+  CHECK(to_worker<KillExecutor>(out).empty());
+  out = r.from(1,
+               WorkerSchedulerState{
+                   {"worker-a"}, {running("app-1", 0, 1), running("app-1", 1, 1)}, {{"driver-1"}}});
+  CHECK(r.status().state == RecoveryState::Alive);
+  REQUIRE(to_worker<KillExecutor>(out).size() == 1);
+  CHECK(to_worker<KillExecutor>(out)[0].message.executor == 1);
+  // The application has seen numbers of executors that ended while there was no master.
+  REQUIRE_FALSE(to_worker<LaunchExecutor>(out).empty());
+  CHECK(to_worker<LaunchExecutor>(out)[0].message.executor == 9);
+}
+
 TEST_CASE("recovery: what a worker runs for nobody is killed, nonsense is not taken over",
           "[master]") {
   Run r(options(), one_of_each());
