@@ -37,8 +37,8 @@ $(B)/libraries: $(B)/deps.mk
 OPT_aarch64 = $(OPT_plain)
 LDFLAGS_aarch64 = $(LDFLAGS_plain)
 OPT_plain := -O2 -ffunction-sections -fdata-sections -fno-plt -fno-pie
-OPT_asan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
-OPT_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread -Wno-tsan -Wno-maybe-uninitialized
+OPT_asan := -O0 -g1 -fno-pie -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
+OPT_tsan := -O0 -g1 -fno-omit-frame-pointer -fsanitize=thread -Wno-tsan -Wno-maybe-uninitialized
 OPT_coverage := -O0 -ffunction-sections -w -fprofile-instr-generate -fcoverage-mapping
 MARCH := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
 CPPFLAGS += -I. -DMSGPACK_NO_BOOST -DSPDLOG_FMT_EXTERNAL -DFMT_HEADER_ONLY $(if $(ZMQ_DIR),-isystem $(ZMQ_DIR)/include -isystem $(HTTPLIB_DIR)/include)
@@ -46,7 +46,7 @@ CPPFLAGS += -I. -DMSGPACK_NO_BOOST -DSPDLOG_FMT_EXTERNAL -DFMT_HEADER_ONLY $(if 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
 CXXFLAGS += -std=c++20 $(OPT_$(FLAVOUR)) $(MARCH) $(WARNINGS) $(WERROR)
 LDFLAGS_plain := -static -Wl,-S -no-pie -Wl,--gc-sections
-LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_asan := -no-pie -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 LDFLAGS_coverage := -fprofile-instr-generate -Wl,--gc-sections
 # The thread sanitizer of this compiler cannot place its memory beside every randomised layout.

@@ -7,10 +7,11 @@
 #include "core/shuffle/map_status.hpp"
 #include "core/shuffle/wants.hpp"
 #include "tests/pch.hpp"
-#include "tests/storage/fake_files.hpp"
+#include "tests/storage/block_process.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
+using tinderbox::core::test::BlockProcess;
 using namespace std::chrono_literals;
 
 namespace {
@@ -19,32 +20,15 @@ struct NoDriver : DriverLink {
   void send(ToDriver) override {}
 };
 
-struct Process {
+struct Process : BlockProcess {
   NoDriver driver;
-  std::unique_ptr<BlockManager> blocks;
-  std::unique_ptr<BlockTransfer> transfer;
   std::unique_ptr<ExecutorServices> services;
-  BlockManagerId id;
 
-  Process(test::FakeFiles& files, const std::string& name, int64_t max_ahead) {
-    auto opened =
-        BlockManager::open(files,
-                           {.local_dirs = {"/d"},
-                            .unique_name = name,
-                            .memory = 64 << 20,
-                            .sub_directories = 64,
-                            .map_outputs = {.max_in_memory_output = 1000, .max_memory = 1 << 20}},
-                           {});
-    blocks = std::move(*opened);
-    BlockTransferOptions options = block_transfer_options(conf::Conf{});
-    options.self = {ExecutorId{name}, "host", ""};
-    options.listen.host = "127.0.0.1";
-    options.client.max_retries = 0;
-    options.max_ahead = max_ahead;
-    auto started = BlockTransfer::start(options, *blocks);
-    REQUIRE(started);
-    transfer = std::move(*started);
-    id = {ExecutorId{name}, "host", "127.0.0.1:" + std::to_string(transfer->port())};
+  Process(tinderbox::test::FakeFiles& files, const std::string& name, int64_t max_ahead)
+      : BlockProcess(files, name, "host", 1000, [&](BlockTransferOptions& options) {
+          options.client.max_retries = 0;
+          options.max_ahead = max_ahead;
+        }) {
     ExecutorServicesOptions so;
     so.self = id;
     services = std::make_unique<ExecutorServices>(so, *blocks, *transfer, driver);
@@ -96,7 +80,7 @@ Bytes content(char letter) { return Bytes(kSize - 1, letter); }
 }  // namespace
 
 TEST_CASE("small outputs say that they are in memory, and are asked for there", "[fetch_ahead]") {
-  test::FakeFiles files;
+  tinderbox::test::FakeFiles files;
   Process a(files, "1", 0);
   const MapStatus small = a.write(1, "a"), large = a.write(2, Bytes(2000, 'b'));
   CHECK(small.in_memory);
@@ -120,7 +104,7 @@ TEST_CASE(
   for (const auto& [known, stage_ends] :
        {std::pair(false, true), std::pair(true, true), std::pair(true, false)}) {
     CAPTURE(known, stage_ends);
-    test::FakeFiles files;
+    tinderbox::test::FakeFiles files;
     Process a(files, "1", 0), b(files, "2", kRoom);
     const MapOutputs all =
         outputs({a.write(1, content('x')), b.write(2, content('y')), a.write(3, content('z'))});
@@ -146,7 +130,7 @@ TEST_CASE(
 TEST_CASE(
     "an output that moved is asked for at its new place, also when it was expected at its old",
     "[fetch_ahead]") {
-  test::FakeFiles files;
+  tinderbox::test::FakeFiles files;
   Process gone(files, "1", 0), holder(files, "3", 0), b(files, "2", kRoom);
   MapOutputs all = outputs({gone.write(1, content('x'))});
   (void)holder.write(1, content('x'));
@@ -171,7 +155,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what can't be had ahead is no error until a task asks", "[fetch_ahead]") {
-  test::FakeFiles files;
+  tinderbox::test::FakeFiles files;
   Process a(files, "1", 0), b(files, "2", kRoom);
   const MapOutputs all = outputs({a.write(1, content('x')), b.write(2, content('y'))});
   a.transfer->stop();
@@ -182,7 +166,7 @@ TEST_CASE("what can't be had ahead is no error until a task asks", "[fetch_ahead
 }
 
 TEST_CASE("a missing output, or no room, leaves the rest to the task itself", "[fetch_ahead]") {
-  test::FakeFiles files;
+  tinderbox::test::FakeFiles files;
   Process a(files, "1", 0), b(files, "2", 2 * kSize);
   MapOutputs all = outputs({a.write(1, content('x'))});
   all.statuses.emplace_back();
@@ -194,7 +178,7 @@ TEST_CASE("a missing output, or no room, leaves the rest to the task itself", "[
 }
 
 TEST_CASE("reads of a program that is over are forgotten", "[fetch_ahead]") {
-  test::FakeFiles files;
+  tinderbox::test::FakeFiles files;
   Process a(files, "1", 0), b(files, "2", kRoom);
   const MapOutputs all = outputs({a.write(1, content('x'))});
   b.services->expect(7, {{ShuffleId{1}, 0}});

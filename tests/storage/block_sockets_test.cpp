@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tests/pch.hpp"
-#include "tests/storage/fake_files.hpp"
+#include "tests/storage/block_process.hpp"
 #include "tests/storage/payload_fixture.hpp"
 
 using namespace tinderbox;
@@ -14,36 +14,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One process's half: blocks and their transfer, on loopback at a port that was free.
-struct Process {
+struct Process : BlockProcess {
   tinderbox::test::FakeFiles& files;
-  std::unique_ptr<BlockManager> blocks;
-  std::unique_ptr<BlockTransfer> transfer;
-  BlockManagerId id;
 
   Process(tinderbox::test::FakeFiles& shared, const std::string& name, const std::string& host,
           std::optional<int64_t> max_disk = {})
-      : files(shared) {
-    auto opened =
-        BlockManager::open(files,
-                           {.local_dirs = {"/d"},
-                            .unique_name = name,
-                            .memory = 64 << 20,
-                            .sub_directories = 64,
-                            .map_outputs = {.max_in_memory_output = 8, .max_memory = 1 << 20}},
-                           {});
-    blocks = std::move(*opened);
-    BlockTransferOptions options = block_transfer_options(conf::Conf{});
-    options.self = {ExecutorId{name}, host, ""};
-    options.listen.host = "127.0.0.1";
-    options.client.retry_wait = 1ms;
-    options.client.max_in_flight = 3 << 20;
-    options.max_disk = max_disk;
-    auto started = BlockTransfer::start(options, *blocks);
-    REQUIRE(started);
-    transfer = std::move(*started);
-    id = {ExecutorId{name}, host, "127.0.0.1:" + std::to_string(transfer->port())};
-  }
+      : BlockProcess(shared, name, host, 8,
+                     [&](BlockTransferOptions& options) {
+                       options.client.retry_wait = 1ms;
+                       options.client.max_in_flight = 3 << 20;
+                       options.max_disk = max_disk;
+                     }),
+        files(shared) {}
   void write(int64_t map, const std::string& bytes) {
     auto output = blocks->map_outputs().open(ShuffleId{1}, map, 1);
     REQUIRE(output->append(0, bytes));
