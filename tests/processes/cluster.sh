@@ -67,7 +67,7 @@ http_get() {
 # json_is KEY VALUE [SECONDS]: waits until the master's page says so.
 json_is() {
   local tries=$(( ${3:-10} * 20 ))
-  until http_get "$master_ui/json/" | grep -qE "^  \"$1\" ?: ?$2,?$"; do
+  until grep -qE "^  \"$1\" ?: ?$2,?$" <(http_get "$master_ui/json/"); do
     (( tries-- > 0 )) || { http_get "$master_ui/json/" >&2; return 1; }
     read -rt 0.05 <> <(:) || true
   done

@@ -39,7 +39,7 @@ start_worker worker2 --cores 1 --memory 2g
 check "every kind of step on a standalone cluster, with --files and --archives" \
   engine standalone "$master_url" "${shipped[@]}" -- shipped
 
-pi_is_roughly() { app "$1" pi 8 | grep -qE '^Pi is roughly 3\.1[34]'; }
+pi_is_roughly() { app "$1" pi 8 > "$dir/pi.out" && grep -qE '^Pi is roughly 3\.1[34]' "$dir/pi.out"; }
 sorts_lines() {
   seq 20000 | awk '{print ($1 * 7919) % 20011, $1}' > "$dir/lines"
   app "$1" sort "$dir/lines" "$dir/sorted-${2}" && cat "$dir/sorted-$2"/part-* | cmp - <(LC_ALL=C sort "$dir/lines")

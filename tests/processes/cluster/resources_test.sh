@@ -28,7 +28,7 @@ refused() {
   ! run_case "$@" > /dev/null && grep -q "$line" "$dir/$1.out" || { cat "$dir/$1.out"; false; }
 }
 json_has() {
-  http_get "$master_ui/json/" | tr -d ' \n' | grep -qF "$1"
+  grep -qF "$1" <(http_get "$master_ui/json/" | tr -d ' \n')
 }
 
 start_master

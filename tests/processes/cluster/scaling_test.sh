@@ -38,7 +38,8 @@ waits_for_share() { # CORES KEY [OPTIONS…]
   shift 2
   timeout 60 "$TINDERBOX" run-example --master "$master_url" --executor-cores 1 --executor-memory 256m \
     --conf spark.log.level=INFO --conf "spark.cores.max=$cores" --conf spark.scheduler.minRegisteredResourcesRatio=1 \
-    "$@" pi 2 2>&1 | grep -q "Ready for scheduling after reaching spark.scheduler.$key"
+    "$@" pi 2 > "$dir/share.out" 2>&1 &&
+    grep -q "Ready for scheduling after reaching spark.scheduler.$key" "$dir/share.out"
 }
 share_or_time() {
   waits_for_share 4 minRegisteredResourcesRatio &&

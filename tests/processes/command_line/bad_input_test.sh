@@ -23,7 +23,7 @@ bad() {
   [ $status = "$code" ] || { fail "exit code $status, wanted $code"; return; }
   [ "$(error_lines | wc -l)" = 1 ] || { fail "$(error_lines | wc -l) error lines, wanted 1"; return; }
   for pattern in "${patterns[@]}"; do
-    error_lines | grep -qE -- "$pattern" || { fail "not said: $pattern"; return; }
+    grep -qE -- "$pattern" <(error_lines) || { fail "not said: $pattern"; return; }
   done
   [ ! -s "$out" ] || { fail "something on stdout: $(head -1 "$out")"; return; }
   echo "ok - $name"

@@ -23,9 +23,9 @@ die() {
 [ -x "$binary" ] || die "there is no binary $binary: make builds it"
 
 # The file itself: no interpreter, no dynamic section, small.
-readelf -lW "$binary" | grep -q INTERP && die "$binary asks for an interpreter"
-readelf -d "$binary" | grep -q 'no dynamic section' || die "$binary has a dynamic section"
-readelf -n "$binary" | grep -q 'Build ID: [0-9a-f]\{40\}' || die "$binary has no build id"
+grep -q INTERP <(readelf -lW "$binary") && die "$binary asks for an interpreter"
+grep -q 'no dynamic section' <(readelf -d "$binary") || die "$binary has a dynamic section"
+grep -q 'Build ID: [0-9a-f]\{40\}' <(readelf -n "$binary") || die "$binary has no build id"
 root=$t/root
 mkdir "$root"
 strip -o "$root/tinderbox" "$binary"
@@ -50,7 +50,7 @@ wants() {
   shift 2
   "$@" >"$t/last.out" 2>"$t/last.err" </dev/null || status=$?
   [ $status = "$code" ] || die "'$*' ended with $status, not $code"
-  cat "$t/last.out" "$t/last.err" | grep -qE -- "$text" || die "'$*' said nothing like '$text'"
+  grep -qE -- "$text" "$t/last.out" "$t/last.err" || die "'$*' said nothing like '$text'"
 }
 
 # Waits until the growing file $1 has a match of $2, and prints it.

@@ -14,7 +14,7 @@ for link in spark-submit spark-class tinderbox-{submit,driver,executor,master,wo
   [ $link = spark-class ] || "$t/usr/bin/$link" --help >"$t/help" 2>&1 || die "$link --help failed: $(cat "$t/help")"
 done
 version=$(sed -n 's/^VERSION := //p' Makefile)
-"$t/usr/bin/tinderbox" version 2>&1 | grep -qF "$version" || die "tinderbox version does not say $version"
+grep -qF "$version" <("$t/usr/bin/tinderbox" version 2>&1) || die "tinderbox version does not say $version"
 for unit in master worker; do
   exe=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$t/usr/lib/systemd/system/tinderbox-$unit.service")
   [ -x "$exe" ] || die "tinderbox-$unit.service starts '$exe', which is no program"
@@ -30,7 +30,7 @@ flags=$(PKG_CONFIG_PATH=$t/usr/lib/pkgconfig pkg-config --cflags --libs --static
 case $flags in *"$OLDPWD"*) die "the installed tinderbox.pc points into the source tree: $flags" ;; esac
 # shellcheck disable=SC2086  # a list of flags
 g++ outside.cpp $flags -o outside 2>"$t/log" || { cat "$t/log"; die "an outside application does not build"; }
-./outside version 2>&1 | grep -qF "$version" || die "the outside application is not the role 'version'"
+grep -qF "$version" <(./outside version 2>&1) || die "the outside application is not the role 'version'"
 [ "$(./outside submit --master 'local[2]' --class outside ./outside 7 2>"$t/log")" = 28 ] ||
   { cat "$t/log"; die "the outside application does not sum 1…7 to 28"; }
 cd - >/dev/null
