@@ -282,9 +282,9 @@ void Driver::handle(ShipFiles& event, Turn& turn) {
   shipped_.push_back(std::move(event.files));
 }
 
-void Driver::handle(StopDriver&, Turn& turn) {
+void Driver::handle(StopDriver& event, Turn& turn) {
   if (std::exchange(stopped_, true)) return;
-  dag_.stop(turn);
+  dag_.stop(event.reason, turn);
   to_all(StopExecutor{}, turn);
 }
 

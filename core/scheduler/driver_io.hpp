@@ -93,7 +93,7 @@ struct ShipFiles {
 struct StartDriver {};
 /// Stop: fail what runs, tell executors to stop.
 struct StopDriver {
-  std::string reason;
+  std::string reason;  // of the jobs' end: "because …"
 };
 /// `kind` and `id` say what it was set for; stale ones are ignored.
 struct DriverTimer {

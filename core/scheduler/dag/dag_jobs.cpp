@@ -299,14 +299,14 @@ void DagScheduler::backend_dead(const std::string& reason, Turn& turn) {
       any_job, [&](JobId) { return kAborted + dead_reason_; }, turn);
 }
 
-void DagScheduler::stop(Turn& turn) {
+void DagScheduler::stop(const std::string& reason, Turn& turn) {
   stopped_ = true;
-  const auto error = [](JobId id) {
-    return "Job " + std::to_string(id.value) + " cancelled because SparkContext was shut down";
+  const auto error = [&](JobId id) {
+    return "Job " + std::to_string(id.value) + " cancelled " + reason;
   };
   while (!jobs_.empty()) {
     const Job& job = jobs_.begin()->second;
-    cancel_independent_stages(job, "Stage cancelled because SparkContext was shut down", turn);
+    cancel_independent_stages(job, "Stage cancelled " + reason, turn);
     fail_job(job.id, error(job.id), turn);
   }
   fail_delayed_jobs(any_job, error, turn);

@@ -259,8 +259,8 @@ TEST_CASE("a job that waits for slots can be cancelled", "[dag]") {
     why = "Job 0 cancelled part of cancelled job group g";
   }
   SECTION("by the end of the application") {
-    c.on(StopDriver{""});
-    why = "Job 0 cancelled because SparkContext was shut down";
+    c.on(StopDriver{"because the driver received signal 15"});
+    why = "Job 0 cancelled because the driver received signal 15";
   }
   SECTION("by the cluster manager's") {
     c.on(BackendDead{"no masters"});
@@ -359,6 +359,16 @@ TEST_CASE("a request for a barrier that is over, or was never there, is refused"
   stray.stage = StageId{5};
   c.from("A", stray);
   CHECK(c.answers().at(8).error.starts_with("The request to sync of Stage 5 (Attempt 0) with "));
+  for (const auto& [attempt, epoch, partition] : {std::tuple{1, 1, 1}, {0, 5, 1}, {0, 1, -1}}) {
+    stray = c.request(1, epoch, true);
+    stray.stage_attempt = attempt;
+    stray.partition = partition;
+    c.from("A", stray);
+    CHECK_FALSE(c.answers().at(8).error.empty());
+  }
+  c.peers["X"] = 66;
+  c.from("X", c.request(1, 1, true));
+  CHECK(c.last.empty());
   c.end();
 }
 
@@ -372,6 +382,18 @@ TEST_CASE("barrier() and all_gather() don't meet", "[dag]") {
           "Stage 0 (Attempt 0) tried to use requestMethod `BARRIER` during barrier epoch 0, which "
           "does not match the current synchronized requestMethod `ALL_GATHER`");
   CHECK_FALSE(c.ask(2).at(9).error.empty());
+  c.end();
+}
+
+TEST_CASE("a barrier's timer that comes when nobody waits is no failure", "[dag]") {
+  DriverOptions o = test_options(GENERATE(0, 8));
+  o.barrier.sync_timeout = 10s;
+  Meeting c(o);
+  for (const int32_t p : {0, 1, 2}) c.ask(p);
+  c.advance(10s);
+  CHECK(c.answers().empty());
+  c.on(DriverTimer{DriverTimer::Kind::BarrierSync, 77});
+  CHECK(c.last.empty());
   c.end();
 }
 
@@ -423,5 +445,18 @@ TEST_CASE("tasks of a barrier stage know where all of them run", "[dag]") {
     CHECK(p.properties.at("k") == "v");
   }
   c.results_ok(0);
+  c.check_clean();
+}
+
+TEST_CASE("the others of a failed barrier task are interrupted if the job asks for it", "[dag]") {
+  const bool interrupts = GENERATE(false, true);
+  Dag c;
+  std::map<std::string, std::string> properties;
+  if (interrupts) properties["spark.job.interruptOnCancel"] = "true";
+  const uint64_t t = c.job(rdd(1, {shuffle(together(2), 1)}), {0}, properties);
+  c.fail(c.task(0, 0, 0));
+  REQUIRE(c.messages<KillTask>().size() == 1);
+  CHECK(c.messages<KillTask>()[0].interrupt == interrupts);
+  c.on(CancelJob{t, ""});
   c.check_clean();
 }

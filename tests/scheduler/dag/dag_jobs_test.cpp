@@ -161,7 +161,7 @@ TEST_CASE("D52 failed tasks' updates count only for internal metrics", "[dag]") 
 TEST_CASE("D83 stopping fails what runs", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(2));
-  c.on(StopDriver{""});
+  c.on(StopDriver{"because SparkContext was shut down"});
   CHECK(c.error(t) == "Job 0 cancelled because SparkContext was shut down");
   REQUIRE(c.seen<StageCompleted>().size() == 1);
   CHECK(c.seen<StageCompleted>()[0].stage.failure_reason ==
@@ -224,4 +224,44 @@ TEST_CASE("events of a job come in order, the end of the job before its last res
     if (std::holds_alternative<DeliverResult>(c.last[i])) deliver = i;
   }
   CHECK(publish < deliver);
+}
+
+TEST_CASE("a job of partitions that are not there is refused", "[dag]") {
+  Dag c;
+  for (const int32_t p : {-1, 2}) {
+    const uint64_t t = c.job(rdd(2), {0, p});
+    CHECK(c.error(t) == "Attempting to access a non-existent partition: " + std::to_string(p) +
+                            ". Total number of partitions: 2");
+  }
+  c.check_clean();
+}
+
+TEST_CASE("a stage is cancelled, and a cluster manager dies, with a reason or without", "[dag]") {
+  Dag c;
+  const uint64_t t = c.job(rdd(1));
+  c.on(CancelStage{StageId{0}, "it is dull"});
+  CHECK(c.error(t) == "Job 0 cancelled because it is dull");
+  const uint64_t last = c.job(rdd(1));
+  c.on(BackendDead{""});
+  CHECK(c.error(last) == "Job aborted due to stage failure: the cluster manager is gone");
+}
+
+TEST_CASE("a program that is large to send is worth a warning", "[dag]") {
+  ProgramCodec codec = test_codec();
+  codec.program = [](const Node&, const Descriptor*, std::string_view) {
+    return std::string(2'000'000, 'x');
+  };
+  Cluster c(test_options(), codec);
+  c.executor("A");
+  c.job(rdd(1));
+  REQUIRE(c.warnings().size() == 1);
+  CHECK(c.warnings()[0].starts_with("Broadcasting large task binary with size "));
+}
+
+TEST_CASE("a failed fetch of a shuffle that a stage does not read fails its job", "[dag]") {
+  TwoStages c({"A", "A"});
+  c.maps_ok(0);
+  c.fetch_failed(c.task(1, 0, 0), ShuffleId{1 << 20}, 0, "A");
+  CHECK(c.error(c.ticket).find("which its stage does not read") != std::string::npos);
+  c.check_clean();
 }
