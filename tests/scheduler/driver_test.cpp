@@ -140,8 +140,93 @@ TEST_CASE("messages of strangers change nothing and get no answers", "[driver]")
   c.from("X", AskPermissionToCommit{});
   c.from("X", ExecutorExiting{ExecutorId{"X"}, 1, "x"});
   CHECK(c.last.empty());
+  c.from("X", ExecutorDecommissioning{ExecutorId{"X"}});
+  c.from("X", BlockTaken{});
+  CHECK(c.last.empty());
   c.on(PeerLost{66});
   CHECK(c.last.empty());
+}
+
+TEST_CASE("what an executor says again, or out of turn, changes nothing", "[driver]") {
+  Cluster c(test_options());
+  c.on(ShipFiles{{{"file:/f"}, {}}});
+  c.executor("A");
+  CHECK(c.messages<AddFiles>("A").size() == 1);  // it came after the files
+  c.hello("A2");
+  c.peers["A2"] = c.peers["A"];
+  c.from("A2", ExecutorHello{Identity{"", AppId{"app-1"}, 0, ""}, ExecutorId{"A2"}, "b1", "c1"});
+  c.from("A", ExecutorReady{ExecutorId{"A"}});
+  c.registers("A");
+  CHECK(c.seen<ExecutorJoined>().size() == 1);
+  CHECK(c.driver.total_cores() == 4);
+}
+
+TEST_CASE("executors without an id, or of a profile that is not known, are not let in",
+          "[driver]") {
+  Cluster c(test_options());
+  c.hello("");
+  REQUIRE(c.messages<ExecutorRefused>().size() == 1);
+  c.hello("A");
+  c.hosts["A"] = "hA";
+  RegisterExecutor m;
+  m.id = ExecutorId{"A"};
+  m.profile = 9;
+  c.from("A", m);
+  CHECK(c.messages<ExecutorRefused>().size() == 1);
+  m.profile = -1;
+  c.from("A", m);
+  CHECK(c.messages<ExecutorRefused>().size() == 1);
+  m.id = ExecutorId{"B"};
+  m.profile = 0;
+  c.from("A", m);  // not the one that said hello
+  CHECK(c.messages<ExecutorRefused>().size() == 1);
+  c.peers["X"] = 66;
+  c.from("X", m);
+  CHECK(c.messages<ExecutorRefused>().size() == 1);
+  CHECK(c.seen<ExecutorJoined>().empty());
+}
+
+TEST_CASE("an executor that ends before it came is lost from no host", "[driver]") {
+  Cluster c(test_options());
+  c.on(BackendExecutorExited{ExecutorId{"A"}, 1, "it could not start", ""});
+  for (const Log& log : c.logs) CHECK(log.line.find(" on ") == std::string::npos);
+  CHECK(c.driver.total_cores() == 0);
+}
+
+TEST_CASE("that nothing was accepted is said with the cluster manager's reason, if it gave one",
+          "[driver]") {
+  const bool says = GENERATE(false, true);
+  Cluster c(test_options());
+  if (says) c.on(BackendStatus{"no worker is there"});
+  c.job(rdd(1));
+  c.advance(15s);
+  REQUIRE(c.warnings().size() == 1);
+  CHECK(c.warnings()[0].ends_with(says ? "sufficient resources: no worker is there"
+                                       : "sufficient resources"));
+}
+
+TEST_CASE("in local mode nobody waits for executors to come", "[driver]") {
+  DriverOptions o = test_options();
+  o.is_local = true;
+  Cluster c(o);
+  c.job(rdd(1));
+  c.advance(60s);
+  CHECK(c.warnings().empty());
+}
+
+TEST_CASE("a driver stops once, and hears no timer after it", "[driver]") {
+  DriverOptions o = test_options();
+  o.cluster_manager = GENERATE(false, true);
+  Cluster c(o);
+  c.executor("A");
+  c.on(StopDriver{"because it is enough"});
+  CHECK(c.messages<StopExecutor>().size() == 1);
+  c.on(StopDriver{"again"});
+  CHECK(c.last.empty());
+  c.on(PeerLost{c.peers.at("A")});
+  REQUIRE(c.seen<ExecutorRemoved>().size() == 1);
+  CHECK(c.warnings().empty());
+  c.advance(300s);
 }
 
 // ---- the end of executors ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ class BarrierCoordinator {
   /// that they wait at.
   void sync(PeerId from, BarrierSync request, Turn& turn);
   void timer(int64_t number, Turn& turn);
-  bool empty() const { return stages_.empty(); }
+  size_t size() const { return stages_.size(); }
 
  private:
   struct Waiter {

@@ -27,9 +27,10 @@ DagScheduler::DagScheduler(const DriverOptions& options, const ProgramCodec& cod
       barriers_(options.barrier.sync_timeout) {}
 
 bool DagScheduler::idle() const {
-  return jobs_.empty() && job_by_ticket_.empty() && stages_.empty() && map_stages_.empty() &&
-         waiting_.empty() && running_.empty() && failed_.empty() && delayed_.empty() &&
-         barriers_.empty();
+  const size_t left = jobs_.size() + job_by_ticket_.size() + stages_.size() + map_stages_.size() +
+                      waiting_.size() + running_.size() + failed_.size() + delayed_.size() +
+                      barriers_.size();
+  return left == 0;
 }
 
 Stage* DagScheduler::find(StageId id) {

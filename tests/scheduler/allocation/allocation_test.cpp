@@ -35,6 +35,10 @@ TEST_CASE("A1 settings that cannot work are refused in Spark's words", "[allocat
        p + "executorAllocationRatio must be > 0 and <= 1.0"},
       {{{p + "executorAllocationRatio", "1.1"}},
        p + "executorAllocationRatio must be > 0 and <= 1.0"},
+      {{{p + "maxExecutors", "-1"}},
+       p + "minExecutors and " + p + "maxExecutors must be positive!"},
+      {{{"spark.task.cpus", "0"}},
+       "The number of cores per executor (=1) has to be >= the number of cpus per task = 0."},
       {{{p + "shuffleTracking.enabled", "false"}},
        "Dynamic allocation of executors requires one of the following conditions: 1) enabling "
        "shuffle tracking through " +
@@ -57,6 +61,24 @@ TEST_CASE("A1 settings that cannot work are refused in Spark's words", "[allocat
   Manager m(1, 10, 1);
   CHECK(m.target() == 1);
   CHECK_FALSE(m.a.add_time());
+}
+
+TEST_CASE("settings: outputs have to be moved, or watched", "[allocation]") {
+  const std::map<std::string, std::string> moved{
+      {"spark.dynamicAllocation.shuffleTracking.enabled", "false"},
+      {"spark.decommission.enabled", "true"},
+      {"spark.storage.decommission.enabled", "true"},
+      {"spark.storage.decommission.shuffleBlocks.enabled", "true"}};
+  for (const auto& [key, value] : moved) {
+    auto less = moved;
+    if (value == "true") less[key] = "false";
+    conf::Conf conf = conf_of({});
+    for (const auto& [k, v] : less) conf = conf.with(k, v);
+    if (value == "true")
+      CHECK_THROWS(allocation_options(conf));
+    else
+      CHECK_NOTHROW(allocation_options(conf));
+  }
 }
 
 TEST_CASE("settings: defaults, the initial number, local mode", "[allocation]") {
@@ -83,7 +105,17 @@ TEST_CASE("settings: defaults, the initial number, local mode", "[allocation]") 
   REQUIRE(more.notes.size() == 1);
   CHECK(more.notes[0].starts_with("spark.dynamicAllocation.initialExecutors less than "));
   CHECK(dynamic_allocation(conf_of({})));
+  const AllocationOptions few =
+      allocation_options(conf_of({{"spark.executor.instances", "1"},
+                                  {"spark.executor.cores", "4"},
+                                  {"spark.dynamicAllocation.initialExecutors", "2"},
+                                  {"spark.dynamicAllocation.minExecutors", "2"}}));
+  CHECK(few.initial_executors == 2);
+  REQUIRE(few.notes.size() == 1);
+  CHECK(few.notes[0].starts_with("spark.executor.instances less than "));
   CHECK_FALSE(dynamic_allocation(conf_of({}).with("spark.master", "local[4]")));
+  CHECK_FALSE(dynamic_allocation(conf_of({}).with("spark.master", "local")));
+  CHECK_FALSE(dynamic_allocation(conf_of({}).with("spark.dynamicAllocation.enabled", "false")));
   CHECK(dynamic_allocation(conf_of({}).with("spark.master", "local-cluster[2,1,1024]")));
 }
 

@@ -242,3 +242,96 @@ TEST_CASE("A38 the longest of the timeouts that apply counts", "[allocation]") {
   CHECK(w.idle(119s).empty());
   CHECK(w.idle(120s) == Names{"1"});
 }
+
+// ---- what comes late, twice or of nobody -------------------------------------------------------
+
+TEST_CASE("executors that are not known, or told twice, count for nothing", "[allocation]") {
+  Watch w;
+  w.m.killed({{"x"}});
+  w.m.decommissioned({{"x"}});
+  w.m.executor_removed({"x"}, "");
+  w.start("x");
+  w.end("x");
+  w.block("x", "rdd_1_0", true);
+  CHECK(w.m.count() == 0);
+  CHECK(w.m.removals() == RemovalCounts{});
+  w.add("1");
+  w.add("1");
+  CHECK(w.m.count() == 1);
+  for (int i = 0; i < 2; ++i) w.m.killed({{"1"}});
+  CHECK(w.m.pending_removal() == 1);
+  for (int i = 0; i < 2; ++i) w.m.decommissioned({{"1"}});
+  CHECK(w.m.decommissioning() == 1);
+}
+
+TEST_CASE("only blocks of an Rdd are cached blocks", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.block("1", "broadcast_1", true);
+  w.block("1", "no block", true);
+  w.block("1", "rdd_1_0", false);
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
+TEST_CASE("an executor holds cached blocks until the last one is gone", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.add("2");
+  for (const char* block : {"rdd_1_0", "rdd_2_0", "rdd_3_0"}) w.block("1", block, true);
+  w.block("1", "rdd_1_0", false);
+  w.m.rdd_unpersisted(RddId{2});
+  w.m.rdd_unpersisted(RddId{9});
+  CHECK(w.idle(60s) == Names{"2"});
+  w.m.rdd_unpersisted(RddId{3});
+  CHECK(w.idle(60s) == Names{"1", "2"});
+}
+
+TEST_CASE("blocks that a shuffle service has are nothing that an executor holds", "[allocation]") {
+  Watch w(true);
+  w.add("1");
+  w.block("1", "rdd_1_0", false, true);
+  w.block("1", "shuffle_0_1_0.data", false, true);
+  w.m.shuffle_cleaned(ShuffleId{0});
+  CHECK(w.idle(60s) == Names{"1"});
+  w.block("1", "rdd_1_1", true, false);
+  CHECK(w.idle(60s).empty());
+}
+
+TEST_CASE("an output that came from another executor counts as an own one", "[allocation]") {
+  Watch w;
+  w.add("1");
+  w.block("1", "shuffle_7_1_0.data", false, true);  // of no job
+  w.block("1", "shuffle_7_1_0.data", false, true);
+  CHECK(w.idle(60s).empty());
+  CHECK(w.idle(240s) == Names{"1"});
+  w.job(1, {{1, 0}});
+  w.m.job_ended(JobId{1});
+  w.block("1", "shuffle_0_1_0.data", false, true);  // its job has ended
+  CHECK(w.idle(240s) == Names{"1"});
+  w.job(2, {{2, 3}});
+  w.block("1", "shuffle_3_1_0.data", false, true);
+  CHECK(w.idle(999s).empty());
+}
+
+TEST_CASE("without tracking of shuffles outputs hold nobody", "[allocation]") {
+  Watch w;
+  w.o.shuffle_tracking = false;
+  w.add("1");
+  w.job(1, {{1, 0}});
+  w.ran(1);
+  w.m.job_ended(JobId{1});
+  w.m.shuffle_cleaned(ShuffleId{0});
+  CHECK(w.idle(60s) == Names{"1"});
+}
+
+TEST_CASE("a job that ends while an executor with its outputs works leaves it working",
+          "[allocation]") {
+  Output w;
+  w.start();
+  w.m.job_ended(JobId{1});
+  CHECK(w.idle(999s).empty());
+  w.end("1", 5);
+  w.job(2, {{1, 0}});
+  w.job(3, {{1, 0}});  // its outputs are read already
+  CHECK(w.idle(999s).empty());
+}

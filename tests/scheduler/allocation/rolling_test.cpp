@@ -173,3 +173,29 @@ TEST_CASE("every interval one executor is decommissioned", "[rolling]") {
   CHECK(told().empty());
   CHECK(c.logs.back().line == "There is nothing to roll.");
 }
+
+TEST_CASE("executors that are gone, and tasks that ended long ago, are nobody's record",
+          "[rolling]") {
+  Rolling rolling({.interval = 1s, .policy = RollPolicy::FailedTasks, .min_tasks = 0});
+  const auto ends = [&](const std::string& executor, TaskEndKind how) {
+    TaskInfo info;
+    info.executor = {executor};
+    TaskEndReason reason;
+    reason.kind = how;
+    rolling.observe({TaskStarted{info}, TaskEnded{info, reason, {}}});
+  };
+  const auto disk_of = [](const ExecutorId& id) {
+    return id.value == "3" ? std::nullopt : std::optional<int64_t>(0);
+  };
+  CHECK_FALSE(rolling.choose(disk_of));
+  for (const char* id : {"1", "2", "3"})
+    rolling.observe({ExecutorJoined{{id}, "h", 1, Time{100s}, 0}});
+  ends("gone", TaskEndKind::ExceptionFailure);
+  for (const TaskEndKind how :
+       {TaskEndKind::Resubmitted, TaskEndKind::TaskKilled, TaskEndKind::TaskCommitDenied})
+    ends("1", how);
+  ends("2", TaskEndKind::ExceptionFailure);
+  ends("3", TaskEndKind::ExceptionFailure);
+  ends("3", TaskEndKind::ExceptionFailure);  // on its way out
+  CHECK(rolling.choose(disk_of) == ExecutorId{"2"});
+}

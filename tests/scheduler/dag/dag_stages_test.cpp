@@ -198,3 +198,34 @@ TEST_CASE("a long chain of stages and of narrow steps needs no stack", "[dag]") 
   }
   CHECK(c.driver.idle_state_is_clean());
 }
+
+TEST_CASE("reduces go nowhere in particular when that would cost too much to find out", "[dag]") {
+  struct Case {
+    int32_t maps, reduces;
+    bool wanted, found;
+  };
+  const auto k = GENERATE(Case{2, 2, true, true}, Case{2, 2, false, false},
+                          Case{1000, 2, true, false}, Case{2, 1000, true, false});
+  DriverOptions o = test_options();
+  o.reduce_locality = k.wanted;
+  Dag c(o);
+  const ShufflePtr s = shuffle(rdd(k.maps), k.reduces);
+  const uint64_t t = c.job(rdd(k.reduces, {s}));
+  while (!c.live(0).empty()) c.map_ok(c.live(0)[0], std::vector<int64_t>(1000, 1));
+  CHECK(c.preferred_hosts(1, 0).empty() != k.found);
+  c.on(CancelJob{t, ""});
+  c.check_clean();
+}
+
+TEST_CASE("a shuffle that is read twice is one parent; partitions without a place have none",
+          "[dag]") {
+  Dag c;
+  const ShufflePtr s = shuffle(rdd(1), 1);
+  const uint64_t t = c.job(rdd(2, {s, s}, at({"A"})));
+  CHECK(c.seen<JobStarted>().at(0).stages.size() == 2);
+  c.maps_ok(0);
+  CHECK(c.preferred_hosts(1, 0) == Strings{"hA"});
+  CHECK(c.preferred_hosts(1, 1).empty());
+  c.results_ok(1);
+  c.check_succeeded(t);
+}

@@ -216,3 +216,31 @@ TEST_CASE("B44 attempts of different stage attempts are different", "[commit]") 
   c.ended(0, TaskEndKind::ExecutorLostFailure);
   CHECK(c.may_commit(ask(1, 1)));
 }
+
+TEST_CASE("a shuffle or a map that is not known changes nothing", "[map_outputs]") {
+  Outputs t({a, std::nullopt});
+  const int64_t epoch = t.epoch();
+  constexpr ShuffleId kNone{99};
+  t.unregister_output(kNone, 0, a);
+  t.unregister_output(kTen, -1, a);
+  t.unregister_all_outputs(kNone);
+  t.register_output(kNone, 0, status(a, 5, {1}));
+  t.register_output(kTen, 2, status(a, 5, {1}));
+  CHECK(t.epoch() == epoch);
+  CHECK(t.available(kTen) == 1);
+  CHECK(t.available(kNone) == 0);
+  CHECK(t.missing(kNone).empty());
+  CHECK(t.statistics(kNone).empty());
+  CHECK(t.preferred_hosts(kNone, 0, 0.2).empty());
+  t.unregister_output(kTen, 7, a);
+  t.unregister_output(kTen, 1, a);
+  t.unregister_output(kTen, 0, b);
+  CHECK(t.available(kTen) == 1);
+}
+
+TEST_CASE("an output that is made again takes the place of the one before", "[map_outputs]") {
+  Outputs t({a, std::nullopt});
+  t.register_output(kTen, 0, status(b, 9, {1000}));
+  CHECK(t.available(kTen) == 1);
+  CHECK(t.statistics(kTen) == std::vector<int64_t>{decode_size(encode_size(1000))});
+}

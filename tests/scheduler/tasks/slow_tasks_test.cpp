@@ -286,3 +286,31 @@ TEST_CASE("T45 a task that would outlive its decommissioned executor gets a copy
   CHECK(b.offer({{e2, 4}}).empty());
   CHECK(b.offer({{e3, 4}}).size() == 2);
 }
+
+TEST_CASE("rates of reading, where there is nothing to tell them from", "[speculation]") {
+  ExecutorBed bed(test_options());
+  SpeculationOptions s = efficient();
+  s.decommission_kill_interval.reset();
+  const Places places;
+  Speculation speculation(s, places, bed.executors, 4);
+  const Speculation::Rule rule{10s, true};
+  const TaskId task{7};
+  CHECK_FALSE(speculation.slow(rule, task, 10s));
+  CHECK(speculation.slow(rule, task, 11s));  // nobody has counted a record
+  speculation.succeeded(5s, read(2000, 0s));
+  CHECK(speculation.slow(rule, task, 11s));  // nor any time
+  speculation.succeeded(5s, read(2000, 20s));
+  speculation.succeeded(5s, std::nullopt);
+  speculation.progressed(task, 0, 20);
+  speculation.progressed(task, 20, 0);
+  CHECK(speculation.slow(rule, task, 11s));  // it has no rate itself
+  speculation.progressed(task, 1'000'000, 1);
+  CHECK_FALSE(speculation.slow(rule, task, 11s));
+  CHECK_FALSE(speculation.has_run_on(3, 0));
+  CHECK_FALSE(speculation.outlives(bed.now, bed.now));
+  s.decommission_kill_interval = 1s;
+  Speculation leaving(s, places, bed.executors, 4);
+  CHECK_FALSE(leaving.outlives(bed.now, bed.now));  // nothing has ended yet
+  leaving.succeeded(5s, std::nullopt);
+  CHECK(leaving.outlives(bed.now, bed.now));
+}

@@ -1,4 +1,5 @@
 // Results, limits on sizes, messages. Ids are those of spec/11, sections S and T.
+#include "core/scheduler/tasks/task_end.hpp"
 #include "tests/scheduler/scheduler_fixture.hpp"
 
 using namespace tinderbox;
@@ -260,4 +261,60 @@ TEST_CASE("a map task that says nothing of its output has failed", "[task_schedu
   c.succeed(c.live()[0], "no status");
   REQUIRE(c.live().size() == 1);
   CHECK(c.live()[0].number == 1);
+}
+
+TEST_CASE("updates that say little, or nothing that fits", "[task_scheduler]") {
+  DriverOptions o = test_options(GENERATE(0, 8));
+  o.max_result_size = 0;  // no limit
+  o.max_task_failures = 9;
+  Cluster c(o);
+  c.executor("A", 1);
+  c.executor("B", 1);
+  const uint64_t t = c.job(rdd(1));
+  TaskUpdate u;
+  u.id = c.live()[0].id;
+  u.state = TaskState::Launching;
+  c.from(c.live()[0].executor, StatusUpdates{{u}});
+  CHECK(c.seen<TaskEnded>().empty());
+  const std::string elsewhere = c.live()[0].executor == "A" ? "B" : "A";
+  u.state = TaskState::Failed;
+  c.from(elsewhere, StatusUpdates{{u}});
+  CHECK(c.seen<TaskEnded>().empty());
+  struct Case {
+    TaskState state;
+    std::optional<TaskEndReason> reason;
+    TaskEndKind told;
+  };
+  TaskEndReason success;
+  success.kind = TaskEndKind::Success;
+  for (const Case& k : {Case{TaskState::Failed, {}, TaskEndKind::UnknownReason},
+                        Case{TaskState::Failed, success, TaskEndKind::UnknownReason},
+                        Case{TaskState::Lost, {}, TaskEndKind::UnknownReason},
+                        Case{TaskState::Killed, {}, TaskEndKind::TaskKilled}}) {
+    REQUIRE(c.live().size() == 1);
+    const Sent s = c.live()[0];
+    TaskUpdate end;
+    end.id = s.id;
+    end.state = k.state;
+    end.reason = k.reason;
+    c.update(s, end);
+    CHECK(c.seen<TaskEnded>().back().reason.kind == k.told);
+  }
+  c.on(KillTaskAttempt{TaskId{-1}, true, ""});
+  c.on(KillTaskAttempt{TaskId{1 << 30}, true, ""});
+  CHECK(c.warnings().size() >= 2);
+  c.succeed(c.live()[0], "x");
+  CHECK(c.error(t).empty());
+}
+
+TEST_CASE("how an end is said in words", "[task_scheduler]") {
+  TaskEndReason r;
+  r.kind = TaskEndKind::Success;
+  CHECK(error_text(r) == "Success");
+  r.kind = TaskEndKind::ExceptionFailure;
+  r.class_name = "Error";
+  CHECK(error_text(r) == "Error");
+  r.class_name.clear();
+  r.description = "boom";
+  CHECK(error_text(r) == "boom");
 }

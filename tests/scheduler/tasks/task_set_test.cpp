@@ -218,6 +218,7 @@ TEST_CASE("T29 location strings", "[task_set]") {
       {"host1", {"host1", {}, false}},
       {"hdfs_cache_host1", {"host1", {}, true}},
       {"executor_host1_3", {"host1", ExecutorId{"3"}, false}},
+      {"executor_host1", {"executor_host1", {}, false}},
       {"executor_some.host1_executor_task_3", {"some.host1", ExecutorId{"executor_task_3"}, false}},
   };
   for (const Case& c : cases) {
