@@ -182,3 +182,12 @@ TEST_CASE("a stage that fails when nobody needs it any more holds nobody up", "[
     c.check_succeeded(c.ticket);
   }
 }
+
+TEST_CASE("what executors know of outputs is out of date once a map stage has ended", "[dag]") {
+  TwoStages c({"A", "A"});
+  const int64_t before = c.task(0, 0, 0).epoch;
+  c.maps_ok(0);
+  CHECK(c.task(1, 0, 0).epoch > before);
+  c.results_ok(1);
+  c.check_succeeded(c.ticket);
+}
