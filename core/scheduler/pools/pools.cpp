@@ -92,10 +92,9 @@ void Pools::count_anew(TaskSet& set) {
 }
 
 bool Pools::empty() const {
-  size_t left = touched_.size();
-  for (const Pool& p : pools_)
-    left += static_cast<size_t>(p.running + p.ready + p.waiting) + p.sets.size();
-  return left == 0;
+  return touched_.empty() && std::all_of(pools_.begin(), pools_.end(), [](const Pool& p) {
+           return p.running == 0 && p.ready == 0 && p.waiting == 0 && p.sets.empty();
+         });
 }
 
 void Pools::remove(TaskSet& set) {

@@ -129,8 +129,8 @@ class TaskScheduler {
   size_t unschedulable() const { return unschedulable_.size(); }
 
   bool idle() const {
-    const size_t left = queue_.size() + static_cast<size_t>(attempts_.live());
-    return left == 0 && pools_.empty() && (!resources_ || resources_->unused());
+    return queue_.empty() && attempts_.live() == 0 && pools_.empty() &&
+           (!resources_ || resources_->unused());
   }
   const Pools& pools() const { return pools_; }
   /// By job, stage and attempt: the scheduling order in FIFO mode.
