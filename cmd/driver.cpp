@@ -82,7 +82,7 @@ int run(const Options& o) {
   std::atomic<int> signal{0};
   runtime->on_stop_signal([&](int n) {
     signal = n;
-    runtime->cancel_everything("because the driver received signal " + std::to_string(n));
+    runtime->cancel_everything("the driver received signal " + std::to_string(n));
   });
   int code = run_main(app, *runtime, o.arguments);
   runtime->stop();

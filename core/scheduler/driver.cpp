@@ -284,7 +284,7 @@ void Driver::handle(ShipFiles& event, Turn& turn) {
 
 void Driver::handle(StopDriver& event, Turn& turn) {
   if (std::exchange(stopped_, true)) return;
-  dag_.stop(event.reason, turn);
+  dag_.stop(event.cause, turn);
   to_all(StopExecutor{}, turn);
 }
 

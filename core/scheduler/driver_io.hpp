@@ -93,7 +93,7 @@ struct ShipFiles {
 struct StartDriver {};
 /// Stop: fail what runs, tell executors to stop.
 struct StopDriver {
-  std::string reason;  // of the jobs' end: "because …"
+  std::string cause;  // of a stop that the application did not ask for; else empty
 };
 /// `kind` and `id` say what it was set for; stale ones are ignored.
 struct DriverTimer {

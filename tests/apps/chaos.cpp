@@ -192,7 +192,8 @@ bool excused(const std::string& failure) {
 
 /// It was told to end: another driver runs in its place, for its worker was silent for too long.
 bool ended_by_cluster(const std::string& failure) {
-  return failure.find("SparkContext") != std::string::npos;
+  return failure.find("SparkContext was shut down: the driver received signal 15") !=
+         std::string::npos;
 }
 
 class Report {

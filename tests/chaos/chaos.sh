@@ -81,6 +81,13 @@ start_app() {
 right() { grep -c ' right ' "$dir/report"; }
 more_right() { [ "$(right)" -ge "$1" ]; }
 no_wrong() { ! grep -E 'WRONG|FAILED' "$dir/report"; }
+# Only a driver that the master has replaced may be told to end.
+count() { cat "${@:2}" | grep -c -- "$1"; }
+cancelled_by_right() {
+  cancelled=$((cancelled + $(count ' cancelled: ' "$dir/report")))
+  local replaced; replaced=$(count '(RELAUNCHING)' "$dir"/master*.log)
+  [ $cancelled -le "$replaced" ] || { echo "$cancelled drivers were told to end, $replaced replaced"; return 1; }
+}
 driver_runs() { # a client-mode driver that nobody killed
   [ $mode != client ] || [ -n "${busy[driver]:-}" ] || kill -0 "$driver" 2>/dev/null || { echo "the driver ended by itself"; tail -20 "$dir/driver.log"; return 1; }
 }
@@ -125,11 +132,12 @@ run_round() {
   must "no answer is wrong" no_wrong
   must "the application ends when it is told to" app_ends
   must "no answer is wrong" no_wrong
+  must "no driver is told to end but one in whose place another runs" cancelled_by_right
   must "the master has its workers and cores back, no executor is left" cluster_is_whole
   jobs=$((jobs + $(right))) excused=$((excused + $(grep -c ' failed: ' "$dir/report")))
 }
 
-jobs=0 excused=0 round=0
+jobs=0 excused=0 cancelled=0 round=0
 say "seed $SEED, $MINUTES minutes, $CHAOS_INSIDE"
 make_disks
 start_master "${master_conf[@]}"

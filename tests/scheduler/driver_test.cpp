@@ -219,7 +219,7 @@ TEST_CASE("a driver stops once, and hears no timer after it", "[driver]") {
   o.cluster_manager = GENERATE(false, true);
   Cluster c(o);
   c.executor("A");
-  c.on(StopDriver{"because it is enough"});
+  c.on(StopDriver{"it is enough"});
   CHECK(c.messages<StopExecutor>().size() == 1);
   c.on(StopDriver{"again"});
   CHECK(c.last.empty());

@@ -140,7 +140,7 @@ class RealDriverRuntime final : public DriverRuntime {
 
   void stop() override {
     if (!thread_.joinable()) return;
-    post(StopDriver{"because SparkContext was shut down"});
+    post(StopDriver{});
     loop_->post([this] {
       backend_->stop();
       signals_.reset();
@@ -155,7 +155,7 @@ class RealDriverRuntime final : public DriverRuntime {
     board_.reset();
     backend_.reset();
   }
-  void cancel_everything(const std::string& reason) override { post(StopDriver{reason}); }
+  void cancel_everything(const std::string& cause) override { post(StopDriver{cause}); }
   const AppId& app_id() const override { return app_; }
   net::Loop& loop() override { return *loop_; }
   void on_stop_signal(std::function<void(int)> stop) override {

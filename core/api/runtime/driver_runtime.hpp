@@ -22,9 +22,9 @@ class DriverRuntime : public Runtime {
                                               std::vector<std::shared_ptr<Listener>> listeners);
   /// Fails what still runs, ends the executors, drains the listeners. Idempotent.
   virtual void stop() = 0;
-  /// As stop(), from a signal: jobs that run fail with `reason`; the user's thread goes on with
+  /// As stop(), from a signal: jobs that run fail with `cause`; the user's thread goes on with
   /// that. Thread: any.
-  virtual void cancel_everything(const std::string& reason) = 0;
+  virtual void cancel_everything(const std::string& cause) = 0;
   /// The driver's loop, for what must run beside it. Only its post() is safe from other threads.
   virtual net::Loop& loop() = 0;
   /// `stop(n)` is called on the driver's loop at the first SIGTERM or SIGINT; a second one ends the

@@ -299,14 +299,14 @@ void DagScheduler::backend_dead(const std::string& reason, Turn& turn) {
       any_job, [&](JobId) { return kAborted + dead_reason_; }, turn);
 }
 
-void DagScheduler::stop(const std::string& reason, Turn& turn) {
+void DagScheduler::stop(const std::string& cause, Turn& turn) {
   stopped_ = true;
-  const auto error = [&](JobId id) {
-    return "Job " + std::to_string(id.value) + " cancelled " + reason;
-  };
+  const std::string why =
+      "cancelled because SparkContext was shut down" + (cause.empty() ? "" : ": " + cause);
+  const auto error = [&](JobId id) { return "Job " + std::to_string(id.value) + " " + why; };
   while (!jobs_.empty()) {
     const Job& job = jobs_.begin()->second;
-    cancel_independent_stages(job, "Stage cancelled " + reason, turn);
+    cancel_independent_stages(job, "Stage " + why, turn);
     fail_job(job.id, error(job.id), turn);
   }
   fail_delayed_jobs(any_job, error, turn);

@@ -45,7 +45,7 @@ class DagScheduler final : public StageProgress {
   void cancel_all(Turn& turn);
   /// No executors will come any more: now and later jobs fail.
   void backend_dead(const std::string& reason, Turn& turn);
-  void stop(const std::string& reason, Turn& turn);
+  void stop(const std::string& cause, Turn& turn);
   void checkpoint_done(RddId rdd, NodePtr replacement) {
     checkpoints_.done(rdd, std::move(replacement));
   }

@@ -259,8 +259,8 @@ TEST_CASE("a job that waits for slots can be cancelled", "[dag]") {
     why = "Job 0 cancelled part of cancelled job group g";
   }
   SECTION("by the end of the application") {
-    c.on(StopDriver{"because the driver received signal 15"});
-    why = "Job 0 cancelled because the driver received signal 15";
+    c.on(StopDriver{"the driver received signal 15"});
+    why = "Job 0 cancelled because SparkContext was shut down: the driver received signal 15";
   }
   SECTION("by the cluster manager's") {
     c.on(BackendDead{"no masters"});

@@ -161,7 +161,7 @@ TEST_CASE("D52 failed tasks' updates count only for internal metrics", "[dag]") 
 TEST_CASE("D83 stopping fails what runs", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(2));
-  c.on(StopDriver{"because SparkContext was shut down"});
+  c.on(StopDriver{});
   CHECK(c.error(t) == "Job 0 cancelled because SparkContext was shut down");
   REQUIRE(c.seen<StageCompleted>().size() == 1);
   CHECK(c.seen<StageCompleted>()[0].stage.failure_reason ==
