@@ -92,8 +92,15 @@ class Shell {
     auto shared = std::make_shared<Event>(std::move(event));
     loop_.post([this, shared] { feed(std::move(*shared)); });
   }
+  /// Nothing more is carried out, of the present turn either: the host could not keep what its
+  /// machine relies on.
+  void halt() {
+    halted_ = true;
+    waiting_.clear();
+  }
   /// An event that arises while effects are carried out waits for them to end.
   void feed(Event event) {
+    if (halted_) return;
     waiting_.push_back(std::move(event));
     if (busy_) return;
     busy_ = true;
@@ -103,7 +110,7 @@ class Shell {
       effects_.clear();
       machine_.on(std::move(next), loop_.now(), effects_);
       for (const Effect& effect : effects_)
-        std::visit([this](const auto& e) { this->carry_out(e); }, effect);
+        if (!halted_) std::visit([this](const auto& e) { this->carry_out(e); }, effect);
     }
     if constexpr (requires { host_.end_of_turn(); }) host_.end_of_turn();
     busy_ = false;
@@ -137,6 +144,7 @@ class Shell {
   Host& host_;
   const char* name_;
   bool busy_ = false;
+  bool halted_ = false;
   std::deque<Event> waiting_;
   std::vector<Effect> effects_;
 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
 #   deploy/packages.sh build [FLAVOUR]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
-#   deploy/packages.sh test|lint|coverage|image   the packages of the tests, of lint, of coverage, of the image build
+#   deploy/packages.sh test|lint|image   the packages of the tests, of lint, of the image build
 # FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
@@ -15,7 +15,8 @@ aarch64_packages="g++-aarch64-linux-gnu qemu-user-static libssl-dev:arm64 liblz4
   libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64 libpugixml-dev:arm64"
 test_packages="bible-kjv procps curl python3"
 lint_packages="clang-tidy-16 clang-format-16"
-coverage_packages="clang-16 llvm-16 libclang-rt-16-dev"
+# What compiles the sanitized builds and the one that counts branches.
+clang_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
 
 purpose=${1:-build} flavour=${2:-plain}
@@ -102,16 +103,18 @@ build_zmq() {
   done >"$src/src/platform.hpp"
   echo "#define ZMQ_CACHELINE_SIZE 64" >>"$src/src/platform.hpp"
   cp "$src"/include/*.h "$out/include/"
+  local cc=${cxx%g++}gcc archive=${cxx%g++}ar
+  case $cxx in clang++*) cc=${cxx/++/} archive=ar ;; esac
   local compile="$cxx $zmq_flags -D_GNU_SOURCE -D_REENTRANT -D_THREAD_SAFE -w -I$src/include -I$src/src"
   local f
   for f in "$src"/src/*.cpp "$src"/src/tweetnacl.c; do
     case $f in
       */ws_*.cpp | */wss_*.cpp) ;;  # the WebSocket transport, which needs a TLS library
-      *.c) echo "${compile/$cxx/${cxx%g++}gcc} -c $f -o $out/obj/$(basename "$f").o" ;;
+      *.c) echo "${compile/$cxx/$cc} -c $f -o $out/obj/$(basename "$f").o" ;;
       *) echo "$compile -std=c++17 -c $f -o $out/obj/$(basename "$f").o" ;;
     esac
   done | quietly xargs -P "$jobs" -I CMD sh -c CMD || die "libzmq does not compile: see above"
-  "${cxx%g++}ar" crs "$out/lib/libzmq.a" "$out"/obj/*.o
+  "$archive" crs "$out/lib/libzmq.a" "$out"/obj/*.o
   rm -r "$out/obj"
 }
 
@@ -175,11 +178,11 @@ case $purpose in
       dpkg --print-foreign-architectures | grep -qx arm64 || dpkg --add-architecture arm64
       install_packages $aarch64_packages
     fi
+    case $flavour in asan | tsan | coverage) install_packages $clang_packages ;; esac
     libraries
     ;;
   test) install_packages $test_packages ;;
   lint) install_packages $lint_packages ;;
-  coverage) install_packages $coverage_packages ;;
   image) install_packages $image_packages ;;
-  *) die "unknown purpose '$purpose': build, test, lint, coverage or image" ;;
+  *) die "unknown purpose '$purpose': build, test, lint or image" ;;
 esac

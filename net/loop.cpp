@@ -65,10 +65,10 @@ class RealPollLoop final : public PollLoop {
   void run() override {
     while (!stopped_.load(std::memory_order_acquire)) {
       run_inbox();
-      if (late() >= options_.stopped) catch_up();
+      if (std::max(late(), overslept_) >= options_.stopped) catch_up();
       run_timers();
       look_again();
-      if (!stopped_.load(std::memory_order_acquire)) wait(timeout());
+      if (!stopped_.load(std::memory_order_acquire)) sleep();
     }
     stopped_.store(false, std::memory_order_release);
   }
@@ -151,6 +151,13 @@ class RealPollLoop final : public PollLoop {
     return timers_.empty() ? Duration::min() : read_clock() - timers_.front().due;
   }
 
+  void sleep() {
+    const int ms = timeout();
+    const Time awake = read_clock() + std::chrono::milliseconds(ms);
+    wait(ms);
+    overslept_ = ms < 0 ? Duration::zero() : read_clock() - awake;
+  }
+
   void catch_up() {
     const Time until = read_clock() + options_.catch_up;
     while (read_clock() < until && !stopped_.load(std::memory_order_acquire)) {
@@ -171,13 +178,14 @@ class RealPollLoop final : public PollLoop {
     }
   }
 
-  /// Unit: milliseconds, as poll wants; rounded up so that no timer spins.
+  /// Unit: milliseconds, as poll wants; rounded up so that no timer spins. No longer than what
+  /// tells a stop, so that one is noticed even if the first timer was due near its end.
   int timeout() const {
     if (timers_.empty()) return -1;
     auto left = timers_.front().due - read_clock();
     if (left <= Duration::zero()) return 0;
-    constexpr int64_t kLongest = 60'000;
-    return static_cast<int>(std::min((left.count() + 999) / 1000, kLongest));
+    const int64_t longest = std::max<int64_t>(options_.stopped.count(), 1000);
+    return static_cast<int>((std::min(left.count(), longest) + 999) / 1000);
   }
 
   /// What is used meanwhile has its turn after the timers.
@@ -220,6 +228,7 @@ class RealPollLoop final : public PollLoop {
   std::unordered_map<void*, std::shared_ptr<Watch>> sockets_;
   std::vector<std::shared_ptr<Watch>> used_, due_;
   std::vector<Timer> timers_;  // a heap, earliest first
+  Duration overslept_{};       // at the last wait
   uint64_t sequence_ = 0;
   std::vector<Task> running_;
   Mutex inbox_mutex_;

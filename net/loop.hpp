@@ -44,8 +44,8 @@ class PollLoop : public Loop {
 };
 
 struct PollLoopOptions {
-  /// Timers that are as late as this tell that the process was stopped, or the machine asleep: what
-  /// peers sent meanwhile is read before a timer may call them silent.
+  /// A timer that is as late as this, or a wait as much too long, tells that the process was
+  /// stopped: what peers sent meanwhile is read before a timer may call them silent.
   Duration stopped = std::chrono::seconds(1);
   /// For the threads of sockets to bring it.
   Duration catch_up = std::chrono::milliseconds(100);

@@ -7,6 +7,8 @@ least=${LEAST:-95} build=build/coverage
 mapfile -t reached < <(tests/reach.sh $(find tests/scheduler -name '*_test.cpp'))
 tests=$(printf '%s\n' tests/run.cpp "${reached[@]}" | grep ^tests/ | paste -sd ' ')
 sources=$(printf '%s\n' "${reached[@]}" | grep -v ^tests/ | paste -sd ' ')
+missed=$(comm -13 <(printf '%s\n' "${reached[@]}" | sort) <(find core/scheduler -name '*.cpp' | sort))
+[ -z "$missed" ] || { echo "coverage: no test reaches" $missed; exit 1; }
 rm -f $build/coverage.raw
 LLVM_PROFILE_FILE=$build/coverage.raw "${MAKE:-make}" unit FLAVOUR=coverage TEST_SRC="$tests" LIB_SRC="$sources"
 llvm-profdata-16 merge -sparse $build/coverage.raw -o $build/coverage.data

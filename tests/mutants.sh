@@ -57,12 +57,12 @@ noticed_by() {
     [ $? = 124 ] && echo "unit tests: time is up" || echo "test: $(failed_test "$out.unit")"
     return
   done
-  build "$1" sim || { echo "simulator: it does not link"; return; }
+  build "$1" sim || { echo "STALE"; return; }
   timeout 300 build/tests/sim --brief --seeds "$seeds" > "$out.sim" 2>&1 || echo "simulator: $(head -1 "$out.sim")"
 }
 restore() {
   for f; do
-    cp -a "$tree/$f" "$f"
+    cp "$tree/$f" "$f"  # newer than what was made with the mutant
     rm -f "$f.rej" "$f.orig"
     [ ! -f "$tree/build/obj/${f%.cpp}.o" ] || cp -alf "$tree/build/obj/${f%.cpp}.o" "build/obj/${f%.cpp}.o"
   done
@@ -75,7 +75,9 @@ try() {
     echo "STALE     $name: the patch does not apply: $log/$name.patch" && failed=$((failed + 1))
   elif ! build "$name" run; then
     echo "STALE     $name: it does not compile: $log/$name.make" && failed=$((failed + 1))
-  elif by=$(noticed_by "$name" "$(head_of first "$name")") && [ -n "$by" ]; then
+  elif by=$(noticed_by "$name" "$(head_of first "$name")") && [ "$by" = STALE ]; then
+    echo "STALE     $name: the simulator does not link: $log/$name.make" && failed=$((failed + 1))
+  elif [ -n "$by" ]; then
     echo "killed    $name: $(head_of rule "$name") ($by)" && killed=$((killed + 1))
   else
     echo "SURVIVED  $name: $(head_of rule "$name")" && failed=$((failed + 1))

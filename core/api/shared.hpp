@@ -1,6 +1,7 @@
 // Variables that tasks and the driver share: broadcast values go out, accumulators come back.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,6 +20,45 @@ namespace core {
 Payload fetch_broadcast(TaskContext& context, BroadcastId id);
 [[noreturn]] void fail_destroyed(BroadcastId id);
 [[noreturn]] void fail_driver_only(const char* what);
+
+/// A value that is found once and then stays; a copy has what the other has. Thread: any, but for
+/// assignment and clear().
+template <class T>
+class FoundOnce {
+ public:
+  FoundOnce() = default;
+  FoundOnce(const FoundOnce& other) { keep(other.share()); }
+  FoundOnce& operator=(const FoundOnce& other) {
+    if (this != &other) keep(other.share());
+    return *this;
+  }
+  /// Null: not found yet.
+  const T* get() const { return ready_.load(std::memory_order_acquire); }
+  /// Of several threads that found it the first one counts.
+  const T& fill(std::shared_ptr<const T> found) {
+    net::Lock lock(mutex_);
+    if (!kept_) {
+      kept_ = std::move(found);
+      ready_.store(kept_.get(), std::memory_order_release);
+    }
+    return *kept_;
+  }
+  void clear() { keep(nullptr); }
+
+ private:
+  std::shared_ptr<const T> share() const {
+    net::Lock lock(mutex_);
+    return kept_;
+  }
+  void keep(std::shared_ptr<const T> value) {
+    net::Lock lock(mutex_);
+    kept_ = std::move(value);
+    ready_.store(kept_.get(), std::memory_order_release);
+  }
+  mutable net::Mutex mutex_;
+  std::shared_ptr<const T> kept_ GUARDED_BY(mutex_);
+  std::atomic<const T*> ready_ = nullptr;
+};
 }  // namespace core
 
 /// A read-only value that reaches each executor once. Copy it into capture().
@@ -35,9 +75,10 @@ class Broadcast {
     driver_->runtime->put_broadcast(id_, Payload(core::to_bytes<T>(*driver_->value)));
   }
   /// Fetched at the first use in a process. Errors: throws std::runtime_error after destroy().
+  /// Thread: any.
   const T& value() const {
-    if (!value_) value_ = find();
-    return *value_;
+    if (const T* found = value_.get()) return *found;
+    return value_.fill(find());
   }
   const T& operator*() const { return value(); }
   BroadcastId id() const { return id_; }
@@ -47,7 +88,7 @@ class Broadcast {
   void destroy() {
     driver().runtime->remove_broadcast(id_, false);
     driver().value = nullptr;
-    value_ = nullptr;
+    value_.clear();
   }
   template <class Self>
   static auto record_fields(Self& self) {
@@ -78,7 +119,7 @@ class Broadcast {
   }
   BroadcastId id_;
   std::shared_ptr<Driver> driver_;  // null on executors
-  mutable std::shared_ptr<const T> value_;
+  mutable core::FoundOnce<T> value_;
 };
 
 struct Add {

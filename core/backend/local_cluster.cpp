@@ -29,7 +29,9 @@ class Cluster {
         work_dir_(place.conf.get(conf::kLocalDir).front() + "/tinderbox-cluster-" +
                   net::unique_name()) {
     master_ = std::make_unique<MasterService>(
-        *loop_, MasterServiceOptions{place.conf, kHost, kHost, 0, std::nullopt, kHost},
+        *loop_,
+        MasterServiceOptions{place.conf.with(conf::kDeployRecoveryMode, "NONE"), kHost, kHost, 0,
+                             std::nullopt, kHost},
         [](int, const std::string&) {});
     for (int i = 0; i < m.workers; ++i)
       workers_.push_back(

@@ -27,7 +27,10 @@ class StandaloneBackend final : public Backend {
     Result<int> port = endpoint_->listen(where);
     if (!port) throw conf::Error("driver: " + port.error().message);
     address_ = conf::to_string({place_.host, static_cast<uint16_t>(*port)});
-    place_.blocks->manager->hand_out_file(kElfName, net::own_path());
+    if (const auto other = place_.blocks->manager->hand_out_file(kElfName, net::own_path()))
+      throw conf::Error("a file named '" + std::string(kElfName) +
+                        "' cannot be shipped: executors get the application by that name (" +
+                        other->message + ")");
   }
 
   net::Endpoint& endpoint() override { return *endpoint_; }

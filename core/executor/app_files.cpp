@@ -19,7 +19,8 @@ std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
   if (!info || !*info)
     throw conf::Error("File " + url + " that executors are to get does not exist");
   std::string name = path->substr(path->rfind('/') + 1);
-  blocks.hand_out_file(name, *path);
+  if (std::optional<Error> other = blocks.hand_out_file(name, *path))
+    throw conf::Error(other->message + ": executors would get one file for both; rename one");
   return "spark://" + address + "/files/" + name + fragment;
 }
 

@@ -13,7 +13,7 @@ namespace tinderbox::core {
 
 /// Makes the driver's local files readable at `address` (host:port of its block server) and returns
 /// spark.files and spark.archives as executors are to see them; other URLs stay as they are.
-/// Errors: conf::Error for a file that is not there.
+/// Errors: conf::Error for a file that is not there, or has the name of another one.
 std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, BlockManager& blocks,
                                                       const std::string& address);
 

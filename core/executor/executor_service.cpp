@@ -115,11 +115,7 @@ class ExecutorService::Impl final : public DriverLink {
       return built;
     }
     built.resources = std::move(*resources);
-    if (Result<bool> opened = open_blocks(); !opened) {
-      built.exit_code = kExitDiskStoreFailure;
-      built.error = opened.error().message;
-      return built;
-    }
+    if (!open_blocks(built)) return built;
     files_root_ = options_.shared_blocks ? blocks_->manager->local_dirs().front() + "/files" : ".";
     if (Result<bool> got = fetch_app_files(app_files(conf_), conf_, files_root_); !got) {
       built.exit_code = kExitFailure;
@@ -167,7 +163,8 @@ class ExecutorService::Impl final : public DriverLink {
       net::log(net::Level::Error, "Executor", got.error().message);
   }
 
-  Result<bool> open_blocks() {
+  /// False: `built` says why not.
+  bool open_blocks(ServicesBuilt& built) {
     if (options_.shared_blocks) {
       blocks_ = options_.shared_blocks;
       return true;
@@ -181,9 +178,18 @@ class ExecutorService::Impl final : public DriverLink {
     o.memory = conf_.get(conf::kExecutorMemory);
     auto opened = ProcessBlocks::open(
         o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
-    if (!opened) return opened.error();
+    if (!opened) {
+      built.exit_code = kExitDiskStoreFailure;
+      built.error = opened.error().message;
+      return false;
+    }
     own_blocks_ = std::move(*opened);
     blocks_ = own_blocks_.get();
+    if (Result<bool> listening = blocks_->listen(o); !listening) {
+      built.exit_code = kExitFailure;
+      built.error = listening.error().message;
+      return false;
+    }
     return true;
   }
 
@@ -268,7 +274,9 @@ class ExecutorService::Impl final : public DriverLink {
   ExecutorMachine machine_;
   Shell<ExecutorMachine, Impl> shell_;
   conf::Conf conf_;
-  std::unique_ptr<ProcessBlocks> own_blocks_;
+  net::Mutex moved_mutex_;
+  std::vector<BlockUpdate> moved_ GUARDED_BY(moved_mutex_);
+  std::unique_ptr<ProcessBlocks> own_blocks_;  // its thread uses what stands above
   ProcessBlocks* blocks_ = nullptr;
   std::unique_ptr<ExecutorServices> services_;
   std::unique_ptr<TaskRunner> runner_;
@@ -276,8 +284,6 @@ class ExecutorService::Impl final : public DriverLink {
   std::unique_ptr<net::SignalWatch> decommission_signal_;
   int32_t task_cpus_ = 1;  // of tasks of its own resource profile
   bool reporting_ = false;
-  net::Mutex moved_mutex_;
-  std::vector<BlockUpdate> moved_ GUARDED_BY(moved_mutex_);
   std::string files_root_;  // where shipped files lie
 };
 

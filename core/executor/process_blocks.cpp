@@ -20,23 +20,26 @@ Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOp
   blocks->id = {options.self, options.host, ""};
   BlockManagerOptions stores =
       block_manager_options(options.conf, net::environment(), options.memory, net::unique_name());
-  const int64_t ahead = stores.memory / kAheadShare;
+  blocks->max_ahead = stores.memory / kAheadShare;
   auto manager = BlockManager::open(*blocks->files, std::move(stores), std::move(listener));
   if (!manager) return manager.error();
   blocks->manager = std::move(*manager);
-  BlockTransferOptions transfer = block_transfer_options(options.conf);
-  transfer.self = blocks->id;
-  transfer.network = options.network;
-  transfer.max_ahead = std::min(transfer.max_ahead, ahead);
-  transfer.listen.host = options.bind_host;
-  transfer.listen.port = options.port;
-  transfer.listen.retries = options.conf.get(conf::kPortMaxRetries);
-  auto started = BlockTransfer::start(transfer, *blocks->manager);
-  if (!started) return started.error();
-  blocks->transfer = std::move(*started);
-  blocks->id.address =
-      conf::to_string({options.host, static_cast<uint16_t>(blocks->transfer->port())});
   return blocks;
+}
+
+Result<bool> ProcessBlocks::listen(const ProcessBlocksOptions& options) {
+  BlockTransferOptions o = block_transfer_options(options.conf);
+  o.self = id;
+  o.network = options.network;
+  o.max_ahead = std::min(o.max_ahead, max_ahead);
+  o.listen.host = options.bind_host;
+  o.listen.port = options.port;
+  o.listen.retries = options.conf.get(conf::kPortMaxRetries);
+  auto started = BlockTransfer::start(o, *manager);
+  if (!started) return started.error();
+  transfer = std::move(*started);
+  id.address = conf::to_string({options.host, static_cast<uint16_t>(transfer->port())});
+  return true;
 }
 
 }  // namespace tinderbox::core

@@ -25,12 +25,16 @@ struct ProcessBlocksOptions {
 struct ProcessBlocks {
   std::unique_ptr<net::Files> files;
   BlockManagerId id;
+  int64_t max_ahead = 0;  // bytes that may be fetched before their readers
   std::unique_ptr<BlockManager> manager;
   std::unique_ptr<BlockTransfer> transfer;
 
-  /// Errors: no local directory (exit code 53), or no port.
+  /// The stores; nobody else reaches them before listen(). Errors: no local directory (exit code
+  /// 53).
   static Result<std::unique_ptr<ProcessBlocks>> open(const ProcessBlocksOptions& options,
                                                      BlockListener listener);
+  /// The transfer, with the options that open() got. Errors: no port.
+  Result<bool> listen(const ProcessBlocksOptions& options);
 };
 
 }  // namespace tinderbox::core

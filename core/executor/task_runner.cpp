@@ -17,7 +17,6 @@ namespace {
 
 /// Kills of tasks that never come are forgotten beyond this many.
 constexpr size_t kMarks = 1024;
-constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
 
 std::string readable(const std::type_info* type) {
   if (!type) return "unknown";

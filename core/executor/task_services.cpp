@@ -12,8 +12,6 @@
 namespace tinderbox::core {
 namespace {
 
-constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
-
 /// The mark of the task that runs on this thread; outside tasks one that is never set.
 const std::atomic<bool>& kill_mark() {
   static const std::atomic<bool> kNever{false};
@@ -346,15 +344,19 @@ Result<Payload> ExecutorServices::broadcast(BroadcastId id) {
   }
   broadcasts_[id].fetching = true;
   lock.unlock();
+  FetchingBroadcast fetching{*this, id};
   Result<Payload> value = fetch_broadcast(id);
-  lock.lock();
-  broadcasts_[id].fetching = false;
+  if (value) fetching.value = *value;
+  return value;
+}
+
+void ExecutorServices::end_fetching(BroadcastId id, std::optional<Payload> value) {
+  net::Lock lock(mutex_);
   if (value)
-    broadcasts_[id].value = *value;
+    broadcasts_[id] = {.fetching = false, .value = std::move(value)};
   else
     broadcasts_.erase(id);
   changed_.notify_all();
-  return value;
 }
 
 Result<BroadcastHeader> ExecutorServices::broadcast_header(BroadcastId id) {
@@ -445,12 +447,12 @@ Result<bool> ExecutorServices::fetch_pieces(BroadcastId id, const BroadcastHeade
 
 // ---- the rest -------------------------------------------------------------------------
 
-bool ExecutorServices::may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
-                                  int32_t attempt) {
+bool ExecutorServices::may_commit(AskPermissionToCommit question) {
   net::Lock lock(mutex_);
   const AskPtr ask = begin_ask();
+  question.request = ask->id;
   lock.unlock();
-  driver_.send(AskPermissionToCommit{ask->id, stage, stage_attempt, partition, attempt});
+  driver_.send(std::move(question));
   lock.lock();
   const Result<bool> answered = wait(lock, *ask);
   asks_.erase(ask->id);

@@ -71,8 +71,7 @@ class ExecutorServices : public TaskServices {
   bool put_block(const std::string& block, const StorageLevel& level, Payload bytes) override;
   Result<Payload> broadcast(BroadcastId id) override;
   void expect(int64_t program, const std::vector<ShuffleRead>& reads) override;
-  bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
-                  int32_t attempt) override;
+  bool may_commit(AskPermissionToCommit question) override;
   Result<std::vector<std::string>> barrier_sync(BarrierSync sync) override;
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
@@ -100,6 +99,13 @@ class ExecutorServices : public TaskServices {
     bool fetching = false;
     std::optional<Payload> value;
   };
+  /// Ends the fetch of a broadcast variable, whether it gave a value, an error or an exception.
+  struct FetchingBroadcast {
+    ExecutorServices& services;
+    BroadcastId id;
+    std::optional<Payload> value;
+    ~FetchingBroadcast() { services.end_fetching(id, std::move(value)); }
+  };
   /// Lets a timer find out that its services are gone.
   struct Alarm {
     net::Mutex mutex;
@@ -117,6 +123,7 @@ class ExecutorServices : public TaskServices {
   Result<Locations> ask_locations(std::vector<std::string> blocks);
   std::vector<BlockManagerId> in_trying_order(std::vector<BlockManagerId> from, bool driver_too);
   Result<Payload> fetch_one(const BlockManagerId& from, const std::string& block);
+  void end_fetching(BroadcastId id, std::optional<Payload> value);
   Result<BroadcastHeader> broadcast_header(BroadcastId id);
   Result<Payload> fetch_broadcast(BroadcastId id);
   Result<bool> fetch_pieces(BroadcastId id, const BroadcastHeader& header,

@@ -70,6 +70,8 @@ struct StorageLevel {
   bool stored() const { return disk || memory; }
   bool operator==(const StorageLevel&) const = default;
 };
+/// Of what is kept without being asked for: pieces of broadcast variables, large results.
+inline constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
 
 enum class Determinism : uint8_t { Determinate, Unordered, Indeterminate };
 

@@ -113,8 +113,7 @@ class TaskServices {
   /// ahead. What can't be had is no error until a task asks for it.
   virtual void expect(int64_t program, const std::vector<ShuffleRead>& reads);
   /// Source: Spark OutputCommitCoordinator.canCommit.
-  virtual bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
-                          int32_t attempt) = 0;
+  virtual bool may_commit(AskPermissionToCommit ask) = 0;
   /// Waits until all tasks of the barrier stage have asked; what each of them said, by partition.
   /// Errors: they did not meet, or this process runs no barrier stages.
   virtual Result<std::vector<std::string>> barrier_sync(BarrierSync sync);

@@ -49,8 +49,10 @@ int32_t Driver::total_cores() const {
   return cores;
 }
 
+/// Those that get no offers yet or any more have blocks too, and have to end.
 void Driver::to_all(const ToExecutor& message, Turn& turn) {
-  for (const int32_t e : executors_.active()) turn.send(executors_.at(e).peer, message);
+  for (int32_t slot = 0; slot < executors_.count(); ++slot)
+    if (executors_.connected(slot)) turn.send(executors_.at(slot).peer, message);
 }
 
 // ---- messages ----------------------------------------------------------------------------------
@@ -145,7 +147,9 @@ void Driver::message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& 
 }
 
 void Driver::message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& turn) {
-  if (slot >= 0) turn.send(from, CommitAnswer{m.request, commits_.may_commit(m)});
+  if (slot < 0) return;
+  const bool allowed = tasks_.runs(slot, m.task, turn) && commits_.may_commit(m);
+  turn.send(from, CommitAnswer{m.request, allowed});
 }
 
 void Driver::message(PeerId from, int32_t slot, BarrierSync& m, Turn& turn) {
@@ -210,13 +214,19 @@ void Driver::check_heartbeats(Turn& turn) {
   check_heartbeats_later(turn);
 }
 
+/// Its host, if that is decommissioned and this is the last executor there: the others still move
+/// what they have. Empty: the host stays.
+std::string Driver::host_gone_with(int32_t slot) const {
+  const Decommission* why = executors_.decommission_of(slot);
+  return why && !executors_.others_on_host(slot) ? why->worker_host : std::string();
+}
+
 void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::string& worker_host,
                              Turn& turn) {
   Executor& e = executors_.at(slot);
   if (e.state == Executor::State::Removed) return;
   const ExecutorLoss loss = attributed(slot, told);
-  const Decommission* decommission = executors_.decommission_of(slot);
-  const std::string host = decommission ? decommission->worker_host : worker_host;
+  const std::string host = worker_host.empty() ? host_gone_with(slot) : worker_host;
   executors_.deactivate(slot, Executor::State::Removed);
   turn.log(stopped_ ? Level::Info : Level::Warn,
            "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
@@ -278,7 +288,7 @@ void Driver::handle(ForgetShuffle& event, Turn& turn) {
 }
 
 void Driver::handle(ShipFiles& event, Turn& turn) {
-  to_all(event.files, turn);
+  for (const int32_t e : executors_.active()) turn.send(executors_.at(e).peer, event.files);
   shipped_.push_back(std::move(event.files));
 }
 

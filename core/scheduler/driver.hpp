@@ -95,6 +95,7 @@ class Driver {
   void check_heartbeats_later(Turn& turn);
   void remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
                        Turn& turn);
+  std::string host_gone_with(int32_t slot) const;
   void end_excluded(Turn& turn);
   void to_all(const ToExecutor& message, Turn& turn);
 

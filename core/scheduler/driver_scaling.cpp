@@ -135,7 +135,7 @@ void Driver::finish_drained(Turn& turn) {
 }
 
 void Driver::message(PeerId, int32_t slot, BlockTaken& m, Turn& turn) {
-  if (slot >= 0 && migration_.taken(slot, m, turn)) dag_.outputs_moved();
+  if (slot >= 0 && migration_.taken(slot, m, turn)) dag_.blocks_moved();
 }
 
 void Driver::force_kill(int32_t slot, Turn& turn) {

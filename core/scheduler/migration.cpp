@@ -15,16 +15,22 @@ void Migration::start(int32_t slot, Turn& turn) {
   hand_out(slot, leaving, turn);
 }
 
-/// What its last tasks left is found by looking once more when all else is moved.
+/// What its last tasks left is found by looking once more when all else is moved. Without anybody
+/// who could take what waits its end would be put off for ever.
 bool Migration::finished(int32_t slot, Turn& turn) {
   if (taking_.contains(slot)) return false;
   const auto at = leaving_.find(slot);
   if (at == leaving_.end()) return true;
   Leaving& leaving = at->second;
-  if (leaving.asked > 0 || !leaving.waiting.empty()) return false;
-  find_blocks(slot, leaving);
-  hand_out(slot, leaving, turn);
-  if (leaving.asked > 0 || !leaving.waiting.empty()) return false;
+  if (leaving.asked == 0 && leaving.waiting.empty()) {
+    find_blocks(slot, leaving);
+    hand_out(slot, leaving, turn);
+  }
+  if (leaving.asked > 0 || (!leaving.waiting.empty() && any_peer())) return false;
+  if (!leaving.waiting.empty())
+    turn.log(Level::Warn, "Giving up " + std::to_string(leaving.waiting.size()) +
+                              " blocks of executor " + executors_.at(slot).id.value +
+                              ": there is no executor that could take them");
   leaving_.erase(at);
   return true;
 }
@@ -69,7 +75,7 @@ void Migration::find_blocks(int32_t slot, Leaving& leaving) const {
       want({shuffle_data_file(h.shuffle, h.map_id), h.shuffle, h.map, h.map_id, false, true});
   if (options_.rdds)
     for (const BlockUpdate& b : blocks_.rdd_blocks_on(from))
-      want({b.block, {}, -1, -1, b.in_memory, b.on_disk});
+      want({b.block, {}, -1, -1, b.use_memory, b.use_disk});
 }
 
 /// Not removed, computed again elsewhere or thrown out meanwhile.
@@ -84,12 +90,22 @@ bool Migration::held(int32_t slot, const Block& block) const {
                      [&](const BlockManagerId& id) { return id.executor == from; });
 }
 
+/// What its host's other executors take would have to move again.
+bool Migration::may_take(int32_t peer) const {
+  return executors_.host_alive(executors_.at(peer).host);
+}
+
+bool Migration::any_peer() const {
+  const std::vector<int32_t>& active = executors_.active();
+  return std::any_of(active.begin(), active.end(), [&](int32_t peer) { return may_take(peer); });
+}
+
 /// −1: nobody.
 int32_t Migration::free_peer(const Leaving& leaving, Time now) {
   const std::vector<int32_t>& active = executors_.active();
   for (size_t i = 0; i < active.size(); ++i) {
     const int32_t peer = active[(next_peer_ + i) % active.size()];
-    if (taking_.contains(peer)) continue;
+    if (taking_.contains(peer) || !may_take(peer)) continue;
     const auto rest = leaving.resting.find(peer);
     if (rest != leaving.resting.end() && now < rest->second) continue;
     next_peer_ = (next_peer_ + i + 1) % active.size();
@@ -122,7 +138,7 @@ void Migration::ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn) {
   ++leaving.asked;
   taking_.insert(peer);
   turn.send(executors_.at(peer).peer, TakeBlock{request, executors_.at(slot).address, block.name,
-                                                block.in_memory, block.on_disk});
+                                                block.use_memory, block.use_disk});
 }
 
 // ---- answers -----------------------------------------------------------------------------------
@@ -132,13 +148,13 @@ bool Migration::taken(int32_t by, const BlockTaken& answer, Turn& turn) {
   if (at == asked_.end() || at->second.by != by) return false;
   const Asked asked = std::move(at->second);
   asked_.erase(at);
-  bool new_place = false;
+  bool cached_moved = false;
   if (answer.taken)
-    new_place = moved(asked, turn);
+    cached_moved = moved(asked, turn);
   else
     failed(asked, answer.reason, turn);
   executor_ready(turn);
-  return new_place;
+  return cached_moved;
 }
 
 void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
@@ -158,24 +174,37 @@ void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
     leaving.waiting.push_back(asked.block);
 }
 
-/// A map output only if it is still where it was found; a cached partition goes from there.
+/// A map output has its new place; a cached partition goes from its old one. A copy of what is
+/// gone from there meanwhile is nobody's.
 bool Migration::moved(const Asked& asked, Turn& turn) {
   Leaving& leaving = leaving_.at(asked.from);
   taking_.erase(asked.by);
   --leaving.asked;
   leaving.over.insert(asked.block.name);
+  if (!held(asked.from, asked.block)) {
+    remove_copy(asked, turn);
+    return false;
+  }
   const Executor& to = executors_.at(asked.by);
   if (asked.block.shuffle.value < 0) {
     turn.send(executors_.at(asked.from).peer, RemoveBlocks{{asked.block.name}});
-    return false;
+    return true;
   }
-  if (!held(asked.from, asked.block)) return false;
   outputs_.move_output(asked.block.shuffle, asked.block.map, to.address);
   BlockUpdated& event = turn.post<BlockUpdated>();
   event.executor = to.id;
   event.block.block = asked.block.name;
   event.block.on_disk = true;
-  return true;
+  return false;
+}
+
+/// That of a shuffle that is still used goes with the shuffle: nothing else removes an output.
+void Migration::remove_copy(const Asked& asked, Turn& turn) {
+  const PeerId taker = executors_.at(asked.by).peer;
+  if (asked.block.shuffle.value < 0)
+    turn.send(taker, RemoveBlocks{{asked.block.name}});
+  else if (!outputs_.contains(asked.block.shuffle))
+    turn.send(taker, RemoveShuffle{asked.block.shuffle});
 }
 
 }  // namespace tinderbox::core

@@ -5,8 +5,8 @@
 // the blocks: a peer is told to fetch one (TakeBlock), says when it has it (BlockTaken), and only
 // then the map output has its new place. A peer takes one block at a time. One that could not is
 // left alone for a while, and the block goes to the next; after some failures a block is given up,
-// as is one whose executor is lost meanwhile. Blocks that nobody can take wait for executors to
-// come.
+// as is one whose executor is lost meanwhile. When there is no executor that could take anything,
+// all is given up that is left: else the last executors of an application would never end.
 #pragma once
 
 #include <deque>
@@ -36,13 +36,10 @@ class Migration {
   /// Another executor may take blocks.
   void executor_ready(Turn& turn);
   void executor_gone(int32_t slot, Turn& turn);
-  /// True: a map output has another place now.
+  /// True: a cached partition has another place now.
   bool taken(int32_t by, const BlockTaken& answer, Turn& turn);
   /// Of DriverTimer::Kind::Migration.
   void timer(int32_t slot, Turn& turn);
-
-  /// Executors whose blocks are moved.
-  size_t leaving() const { return leaving_.size(); }
 
  private:
   struct Block {
@@ -50,7 +47,7 @@ class Migration {
     ShuffleId shuffle;  // negative: a cached partition
     int32_t map = -1;   // its index
     int64_t map_id = -1;
-    bool in_memory = false, on_disk = false;
+    bool use_memory = false, use_disk = false;  // its level
   };
   struct Leaving {
     std::deque<Block> waiting;
@@ -69,9 +66,12 @@ class Migration {
   bool held(int32_t slot, const Block& block) const;
   void hand_out(int32_t slot, Leaving& leaving, Turn& turn);
   void ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn);
+  bool may_take(int32_t peer) const;
+  bool any_peer() const;
   int32_t free_peer(const Leaving& leaving, Time now);
   void failed(const Asked& asked, const std::string& why, Turn& turn);
   bool moved(const Asked& asked, Turn& turn);
+  void remove_copy(const Asked& asked, Turn& turn);
 
   const MigrationOptions& options_;
   Executors& executors_;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "net/process/sanitizers.hpp"
+
 namespace tinderbox::core {
 
 /// A key of at most 16 bytes as two words, zeros behind its end.
@@ -36,7 +38,7 @@ inline ShortKey short_key_exact(std::string_view key) {
   return words;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TINDERBOX_ADDRESS_SANITIZER) || defined(TINDERBOX_THREAD_SANITIZER)
 inline ShortKey short_key(std::string_view key) { return short_key_exact(key); }
 #else
 /// The same without a branch on the length, which is what a text's words mispredict: reads 16 bytes

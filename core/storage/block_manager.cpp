@@ -94,14 +94,26 @@ BlockUpdate BlockManager::status(const std::string& block) const {
     update.on_disk = true;
     update.disk_bytes = size;
   }
+  if (const auto level = told_.find(block); level != told_.end()) {
+    update.use_memory = level->second.memory;
+    update.use_disk = level->second.disk;
+  }
   return update;
 }
 
-void BlockManager::tell(std::vector<BlockUpdate> updates) const {
+/// What became of these, as far as the driver knows of them. Told while the mutex is held: what is
+/// told of one block keeps the order in which it happened.
+void BlockManager::tell(const std::vector<std::string>& blocks) {
+  std::vector<BlockUpdate> updates;
+  for (const std::string& block : blocks) {
+    if (!told_.contains(block)) continue;
+    updates.push_back(status(block));
+    if (!updates.back().in_memory && !updates.back().on_disk) told_.erase(block);
+  }
   if (!updates.empty() && listener_) listener_(std::move(updates));
 }
 
-bool BlockManager::put_in_memory(MemoryBlock block, std::vector<BlockUpdate>& updates) {
+bool BlockManager::put_in_memory(MemoryBlock block) {
   std::optional<std::vector<MemoryBlock>> victims;
   {
     net::Lock lock(mutex_);
@@ -110,16 +122,20 @@ bool BlockManager::put_in_memory(MemoryBlock block, std::vector<BlockUpdate>& up
   }
   if (!victims) return false;
   // Victims are written while they can still be read from memory.
+  std::set<std::string> written;
   for (const MemoryBlock& victim : *victims)
-    if (victim.level.disk && !disk_.contains(victim.name))
-      (void)disk_.put(victim.name, victim.bytes.view());
+    if (victim.level.disk && !disk_.contains(victim.name)) {
+      const Result<bool> put = disk_.put(victim.name, victim.bytes.view());
+      if (put && *put) written.insert(victim.name);
+    }
+  std::vector<std::string> thrown_out;
   net::Lock lock(mutex_);
-  for (const MemoryBlock& victim : *victims) {
-    memory_.erase(victim.name);
-    if (!told_.contains(victim.name)) continue;
-    updates.push_back(status(victim.name));
-    if (!updates.back().on_disk) told_.erase(victim.name);
-  }
+  for (const MemoryBlock& victim : *victims)
+    if (memory_.erase(victim.name))
+      thrown_out.push_back(victim.name);
+    else if (written.contains(victim.name))
+      disk_.remove(victim.name);  // it was removed while it was written
+  tell(thrown_out);
   memory_.insert(std::move(block));
   return true;
 }
@@ -127,25 +143,19 @@ bool BlockManager::put_in_memory(MemoryBlock block, std::vector<BlockUpdate>& up
 bool BlockManager::put(const std::string& block, const StorageLevel& level, Payload bytes,
                        bool tell_driver) {
   if (contains(block)) return true;
-  std::vector<BlockUpdate> updates;
   bool stored = false;
-  {
-    net::Lock one_at_a_time(put_mutex_);
-    if (level.memory)
-      stored = put_in_memory({.name = block, .rdd = rdd_of(block), .level = level, .bytes = bytes},
-                             updates);
-    if (!stored && level.disk) {
-      const Result<bool> written = disk_.put(block, bytes.view());
-      stored = written && *written;
-    }
-    net::Lock lock(mutex_);
-    if (stored && tell_driver) {
-      told_.insert(block);
-      updates.push_back(status(block));
-    }
+  net::Lock one_at_a_time(put_mutex_);
+  if (level.memory)
+    stored = put_in_memory({.name = block, .rdd = rdd_of(block), .level = level, .bytes = bytes});
+  if (!stored && level.disk) {
+    const Result<bool> written = disk_.put(block, bytes.view());
+    stored = written && *written;
   }
-  tell(std::move(updates));
-  return stored;
+  if (!stored || !tell_driver) return stored;
+  net::Lock lock(mutex_);
+  told_.insert_or_assign(block, level);
+  tell({block});
+  return true;
 }
 
 std::optional<Payload> BlockManager::get(const std::string& block) {
@@ -182,14 +192,10 @@ Result<Payload> BlockManager::read(const std::string& block) {
 }
 
 void BlockManager::remove(const std::string& block) {
-  std::vector<BlockUpdate> updates;
-  {
-    net::Lock lock(mutex_);
-    memory_.erase(block);
-    disk_.remove(block);
-    if (told_.erase(block) > 0) updates.push_back(status(block));
-  }
-  tell(std::move(updates));
+  net::Lock lock(mutex_);
+  memory_.erase(block);
+  disk_.remove(block);
+  tell({block});
 }
 
 /// The driver asked for it, so it is not told of every block.
@@ -217,21 +223,19 @@ void BlockManager::remove_broadcast(BroadcastId broadcast) {
   });
 }
 
-void BlockManager::hand_out_file(const std::string& name, const std::string& path) {
+std::optional<Error> BlockManager::hand_out_file(const std::string& name, const std::string& path) {
   net::Lock lock(mutex_);
-  handed_out_[name] = path;
+  const auto [known, fresh] = handed_out_.try_emplace(name, path);
+  if (fresh || known->second == path) return std::nullopt;
+  return Error{"File " + name + " was already registered with a different path (old path = " +
+               known->second + ", new path = " + path + ")"};
 }
 
 std::vector<BlockUpdate> BlockManager::state() const {
   net::Lock lock(mutex_);
   std::vector<BlockUpdate> updates;
-  for (const std::string& block : told_) updates.push_back(status(block));
+  for (const auto& [block, level] : told_) updates.push_back(status(block));
   return updates;
-}
-
-int64_t BlockManager::memory_used() const {
-  net::Lock lock(mutex_);
-  return memory_.used();
 }
 
 }  // namespace tinderbox::core

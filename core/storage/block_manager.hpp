@@ -37,7 +37,8 @@ BlockManagerOptions block_manager_options(const conf::Conf& conf,
                                           const std::map<std::string, std::string>& environment,
                                           int64_t process_memory, std::string unique_name);
 
-/// What the driver must know, in the order in which it happened. Thread: any; must not call back.
+/// What the driver must know, in the order in which it happened. Thread: any, with the block
+/// manager's mutex held: it must only note it and post, and not call back.
 using BlockListener = std::function<void(std::vector<BlockUpdate>)>;
 
 /// Thread: any.
@@ -71,17 +72,17 @@ class BlockManager {
   void remove_rdd(RddId rdd);
   void remove_shuffle(ShuffleId shuffle) { outputs_.remove(shuffle); }
   void remove_broadcast(BroadcastId broadcast);
-  /// Makes `file/NAME` readable by peers.
-  void hand_out_file(const std::string& name, const std::string& path);
+  /// Makes `file/NAME` readable by peers. An error, and nothing changes: another file has that
+  /// name.
+  std::optional<Error> hand_out_file(const std::string& name, const std::string& path);
   /// Everything the driver should know of, for a new registration.
   std::vector<BlockUpdate> state() const;
-  int64_t memory_used() const;
 
  private:
-  bool put_in_memory(MemoryBlock block, std::vector<BlockUpdate>& updates);
+  bool put_in_memory(MemoryBlock block);
   void remove_if(const std::function<bool(const std::string&)>& chosen);
   BlockUpdate status(const std::string& block) const REQUIRES(mutex_);
-  void tell(std::vector<BlockUpdate> updates) const;
+  void tell(const std::vector<std::string>& blocks) REQUIRES(mutex_);
 
   net::Files& files_;
   const BlockListener listener_;
@@ -91,7 +92,8 @@ class BlockManager {
   net::Mutex put_mutex_;  // one block at a time makes room
   mutable net::Mutex mutex_;
   MemoryStore memory_ GUARDED_BY(mutex_);
-  std::set<std::string> told_ GUARDED_BY(mutex_);  // blocks that the driver knows of
+  /// Blocks that the driver knows of, and the level of each.
+  std::map<std::string, StorageLevel> told_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> handed_out_ GUARDED_BY(mutex_);
 };
 

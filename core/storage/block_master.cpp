@@ -2,7 +2,6 @@
 #include "core/storage/block_master.hpp"
 
 #include <iterator>
-#include <set>
 
 #include "core/storage/block_id.hpp"
 
@@ -51,12 +50,22 @@ void BlockMaster::forget_blocks_of(const ExecutorId& executor) {
   drop(others_);
 }
 
+BlockMaster::Status BlockMaster::status(const BlockUpdate& block) {
+  const bool told = block.use_memory || block.use_disk;
+  return {.in_memory = block.in_memory,
+          .on_disk = block.on_disk,
+          .use_memory = told ? block.use_memory : block.in_memory,
+          .use_disk = told ? block.use_disk : block.on_disk,
+          .memory_bytes = block.memory_bytes,
+          .disk_bytes = block.disk_bytes};
+}
+
 bool BlockMaster::update(const ExecutorId& executor, const BlockUpdate& block) {
   if (!knows(executor)) return false;
   const bool gone = !block.in_memory && !block.on_disk;
   const auto change = [&](auto& table, const auto& key) {
     if (!gone) {
-      table[key][executor] = {block.memory_bytes, block.disk_bytes};
+      table[key][executor] = status(block);
     } else if (const auto it = table.find(key); it != table.end()) {
       it->second.erase(executor);
       if (it->second.empty()) table.erase(it);
@@ -121,55 +130,15 @@ std::vector<BlockUpdate> BlockMaster::rdd_blocks_on(const ExecutorId& executor) 
   std::vector<BlockUpdate> blocks;
   for (const auto& [rdd, table] : rdds_)
     for (const auto& [partition, holders] : table)
-      if (const auto it = holders.find(executor); it != holders.end())
-        blocks.push_back({rdd_block(rdd, partition),
-                          it->second.memory_bytes > 0 || it->second.disk_bytes == 0,  // or empty
-                          it->second.disk_bytes > 0, it->second.memory_bytes,
-                          it->second.disk_bytes});
+      if (const auto it = holders.find(executor); it != holders.end()) {
+        const Status& s = it->second;
+        blocks.push_back({rdd_block(rdd, partition), s.in_memory, s.on_disk, s.memory_bytes,
+                          s.disk_bytes, s.use_memory, s.use_disk});
+      }
   return blocks;
-}
-
-std::vector<ExecutorId> BlockMaster::holders(RddId rdd) const {
-  std::set<ExecutorId> found;
-  if (const auto table = rdds_.find(rdd); table != rdds_.end())
-    for (const auto& [partition, holders] : table->second)
-      for (const auto& [executor, status] : holders) found.insert(executor);
-  return {found.begin(), found.end()};
 }
 
 void BlockMaster::remove_rdd(RddId rdd) { rdds_.erase(rdd); }
 void BlockMaster::remove_broadcast(BroadcastId broadcast) { broadcasts_.erase(broadcast); }
-
-void BlockMaster::remove_block(std::string_view block) {
-  const std::optional<BlockId> id = parse_block_id(block);
-  const auto inner = [&](auto& tables, const auto& outer) {
-    const auto table = tables.find(outer);
-    if (table == tables.end()) return;
-    table->second.erase(id->part);
-    if (table->second.empty()) tables.erase(table);
-  };
-  if (id && id->kind == BlockId::Kind::Rdd) {
-    inner(rdds_, RddId{id->owner});
-  } else if (id &&
-             (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece)) {
-    inner(broadcasts_, BroadcastId{id->number});
-  } else if (const auto it = others_.find(block); it != others_.end()) {
-    others_.erase(it);
-  }
-}
-
-std::vector<RddStorage> BlockMaster::rdd_storage() const {
-  std::vector<RddStorage> all;
-  for (const auto& [rdd, table] : rdds_) {
-    RddStorage& one = all.emplace_back(RddStorage{.rdd = rdd});
-    one.cached_partitions = static_cast<int32_t>(table.size());
-    for (const auto& [partition, holders] : table)
-      for (const auto& [executor, status] : holders) {
-        one.memory_bytes += status.memory_bytes;
-        one.disk_bytes += status.disk_bytes;
-      }
-  }
-  return all;
-}
 
 }  // namespace tinderbox::core

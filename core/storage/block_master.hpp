@@ -12,15 +12,6 @@
 
 namespace tinderbox::core {
 
-/// What is cached of one Rdd, for the storage page.
-struct RddStorage {
-  RddId rdd;
-  int32_t cached_partitions = 0;
-  int64_t memory_bytes = 0;
-  int64_t disk_bytes = 0;
-  bool operator==(const RddStorage&) const = default;
-};
-
 /// A preference that Spark prints as `executor_<host>_<id>`.
 std::string executor_location(const BlockManagerId& at);
 
@@ -44,19 +35,17 @@ class BlockMaster {
   /// Spark's location strings of the cached blocks of `rdd`.
   /// Shape: one entry for each of 0 … partitions−1, or none at all when nothing is cached.
   std::vector<std::vector<std::string>> cached_locations(RddId rdd, int32_t partitions) const;
-  /// Cached partitions that the executor holds, ordered by Rdd and partition.
+  /// Cached partitions that the executor holds, ordered by Rdd and partition. A level that was not
+  /// told is the place where the block lies.
   std::vector<BlockUpdate> rdd_blocks_on(const ExecutorId& executor) const;
-  /// Executors that hold a block of `rdd`: who has to be told that it was unpersisted.
-  std::vector<ExecutorId> holders(RddId rdd) const;
 
   void remove_rdd(RddId rdd);
   void remove_broadcast(BroadcastId broadcast);
-  void remove_block(std::string_view block);
-  /// Ordered by id; only those with something cached.
-  std::vector<RddStorage> rdd_storage() const;
 
  private:
   struct Status {
+    bool in_memory = false, on_disk = false;
+    bool use_memory = false, use_disk = false;
     int64_t memory_bytes = 0;
     int64_t disk_bytes = 0;
   };
@@ -66,6 +55,7 @@ class BlockMaster {
     std::vector<std::string> local_dirs;
   };
 
+  static Status status(const BlockUpdate& block);
   void forget_blocks_of(const ExecutorId& executor);
   const Holders* find(std::string_view block) const;
 

@@ -287,14 +287,15 @@ void BlockTransfer::fetch_ahead(int64_t stage, const std::vector<BlockWant>& wan
   AheadRequest names;
   net::Lock lock(mutex_);
   if (!plane_ || stopped_) return;
+  const uint64_t request = next_request_++;
   for (const BlockWant& want : wants) {
-    if (may_read_directly(want) || !ahead_.begin(stage, want.block, want.from.address, want.size))
+    if (may_read_directly(want) ||
+        !ahead_.begin(stage, request, want.block, want.from.address, want.size))
       continue;
     wanted.push_back({wanted.size(), want.from.address, want.block, want.size});
     names.blocks.push_back(want.block);
   }
   if (wanted.empty()) return;
-  const uint64_t request = next_request_++;
   names.open = wanted.size();
   ahead_requests_[request] = std::move(names);
   plane_->post(FetchBlocks{request, std::move(wanted)});
@@ -320,7 +321,7 @@ std::optional<BlocksAhead::Reader> BlockTransfer::reader_of(const DeliverBlock& 
   const auto it = ahead_requests_.find(block.request);
   if (it == ahead_requests_.end()) return BlocksAhead::Reader{block.request, block.index};
   const std::optional<BlocksAhead::Reader> reader =
-      ahead_.arrived(it->second.blocks.at(block.index), block.bytes);
+      ahead_.arrived(block.request, it->second.blocks.at(block.index), block.bytes);
   if (--it->second.open > 0) return reader;
   ahead_requests_.erase(it);
   if (plane_ && !stopped_) plane_->post(EndRequest{block.request});
@@ -394,7 +395,9 @@ class BlockTransfer::Stream : public BlockStream {
       direct_.pop_front();
       if (std::optional<Result<Payload>> bytes = transfer_.read_directly(wants_[index]))
         return deliver({index, std::move(*bytes)});
-      transfer_.ask_peers(inbox_->request, {remote(index)});
+      const WantedBlock wanted = remote(index);
+      tell_taken();  // from here on the client may count what it was not told while it fitted
+      transfer_.ask_peers(inbox_->request, {wanted});
     }
     return std::nullopt;
   }
@@ -446,12 +449,15 @@ class BlockTransfer::Stream : public BlockStream {
     const BlockClientOptions& limits = transfer_.options_.client;
     const bool bounded =
         remote_bytes_ > limits.max_in_flight || remote_blocks_ > limits.max_requests;
-    if (bounded && (drained_ || taken_bytes_ >= limits.max_in_flight / 8)) {
-      net::Lock lock(transfer_.mutex_);
-      if (transfer_.plane_ && !transfer_.stopped_)
-        transfer_.plane_->post(BlocksTaken{inbox_->request, std::exchange(taken_bytes_, 0)});
-    }
+    if (bounded && (drained_ || taken_bytes_ >= limits.max_in_flight / 8)) tell_taken();
     return deliver(std::move(block));
+  }
+
+  void tell_taken() {
+    if (taken_bytes_ == 0) return;
+    net::Lock lock(transfer_.mutex_);
+    if (transfer_.plane_ && !transfer_.stopped_)
+      transfer_.plane_->post(BlocksTaken{inbox_->request, std::exchange(taken_bytes_, 0)});
   }
 
   FetchedBlock give_up(const std::string& why) {

@@ -4,13 +4,14 @@
 
 namespace tinderbox::core {
 
-bool BlocksAhead::begin(int64_t stage, const std::string& block, const std::string& from,
-                        int64_t size) {
+bool BlocksAhead::begin(int64_t stage, uint64_t request, const std::string& block,
+                        const std::string& from, int64_t size) {
   const int64_t weight = std::max<int64_t>(size, 1);
   if (weight > room_) return false;
   const auto [it, fresh] = blocks_.try_emplace(block);
   if (!fresh) return false;
   it->second.stage = stage;
+  it->second.request = request;
   it->second.weight = weight;
   it->second.from = from;
   room_ -= weight;
@@ -41,10 +42,10 @@ void BlocksAhead::leave(const std::string& block, Reader reader) {
   if (it != blocks_.end() && it->second.reader == reader) it->second.reader.reset();
 }
 
-std::optional<BlocksAhead::Reader> BlocksAhead::arrived(const std::string& block,
+std::optional<BlocksAhead::Reader> BlocksAhead::arrived(uint64_t request, const std::string& block,
                                                         const Result<Payload>& bytes) {
   const auto it = blocks_.find(block);
-  if (it == blocks_.end() || it->second.here) return std::nullopt;
+  if (it == blocks_.end() || it->second.here || it->second.request != request) return std::nullopt;
   const std::optional<Reader> reader = it->second.reader;
   if (reader || !bytes) {
     erase(it);

@@ -35,15 +35,18 @@ class BlocksAhead {
     Payload bytes;
   };
 
-  /// `from`: its holder's address; `size`: estimate. False: it is here or coming already, or does
-  /// not fit.
-  bool begin(int64_t stage, const std::string& block, const std::string& from, int64_t size);
+  /// `request`: that asks for it; `from`: its holder's address; `size`: estimate. False: it is here
+  /// or coming already, or does not fit.
+  bool begin(int64_t stage, uint64_t request, const std::string& block, const std::string& from,
+             int64_t size);
   Taken take(const std::string& block, const std::string& from, Reader reader);
   /// The reader waits no longer.
   void leave(const std::string& block, Reader reader);
   /// What was begun is here, or can't be had; who waits for it gets either. What can't be had and
-  /// nobody waits for is forgotten: who wants it later asks again.
-  std::optional<Reader> arrived(const std::string& block, const Result<Payload>& bytes);
+  /// nobody waits for is forgotten: who wants it later asks again. What comes for another request
+  /// than the one that began the block changes nothing: that block was dropped, and begun again.
+  std::optional<Reader> arrived(uint64_t request, const std::string& block,
+                                const Result<Payload>& bytes);
 
   /// No task of that stage attempt will begin any more. Who waits goes on waiting.
   void forget_stage(int64_t stage);
@@ -57,6 +60,7 @@ class BlocksAhead {
  private:
   struct Block {
     int64_t stage = 0;
+    uint64_t request = 0;
     int64_t weight = 0;  // counted against the room
     bool here = false;
     std::string from;

@@ -30,18 +30,27 @@ std::vector<uint64_t> words(std::string_view bytes) {
 }
 uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+Bytes index_of(const std::vector<int64_t>& lengths) {
+  Bytes index;
+  uint64_t offset = 0;
+  put_word(index, offset);
+  for (const int64_t length : lengths) put_word(index, offset += static_cast<uint64_t>(length));
+  return index;
+}
+
 std::string checksum_file(ShuffleId shuffle, int64_t map_id) {
   return shuffle_block(shuffle, map_id, 0) + ".checksum.XXH3";
 }
 
-Result<bool> write_file(net::Files& files, const std::string& path, std::string_view bytes,
-                        bool sync) {
+/// Written, but not there before its commit.
+Result<std::unique_ptr<net::WriteFile>> write_file(net::Files& files, const std::string& path,
+                                                   std::string_view bytes, bool sync) {
   Result<std::unique_ptr<net::WriteFile>> file = files.create(path);
-  if (!file) return file.error();
-  if (Result<bool> put = (*file)->append(bytes); !put) return put;
+  if (!file) return file;
+  if (Result<bool> put = (*file)->append(bytes); !put) return put.error();
   if (sync)
-    if (Result<bool> synced = (*file)->sync(); !synced) return synced;
-  return (*file)->commit();
+    if (Result<bool> synced = (*file)->sync(); !synced) return synced.error();
+  return file;
 }
 
 Result<Payload> read_file(net::Files& files, const std::string& path) {
@@ -303,21 +312,31 @@ Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int
     add_files(shuffle, map_id, *earlier);
     return earlier;
   }
-  Bytes index, sums;
-  uint64_t offset = 0;
-  put_word(index, offset);
-  for (const int64_t length : lengths) put_word(index, offset += static_cast<uint64_t>(length));
-  for (const uint64_t sum : checksums) put_word(sums, sum);
   if (options_.sync)
     if (Result<bool> synced = data->sync(); !synced) return synced.error();
-  if (Result<bool> done = data->commit(); !done) return done.error();
-  // Without its checksums an output can still be read, so it is not lost for them.
-  const Result<std::string> sums_path = disk_.path_for_writing(checksum_file(shuffle, map_id));
-  if (options_.checksum && sums_path) (void)write_file(files_, *sums_path, sums, options_.sync);
-  if (Result<bool> done = write_file(files_, *index_path, index, options_.sync); !done)
+  // All is written before anything is there: a full disk leaves nothing of the output.
+  auto index = write_file(files_, *index_path, index_of(lengths), options_.sync);
+  if (!index) return index.error();
+  const std::string sums_path = commit_checksums(shuffle, map_id, checksums);
+  Result<bool> done = data->commit();
+  if (done) done = (*index)->commit();
+  if (!done) {
+    for (const std::string& path : {data_path, sums_path}) (void)files_.remove(path);
     return done.error();
+  }
   add_files(shuffle, map_id, lengths);
   return lengths;
+}
+
+/// Without its checksums an output can still be read, so it is not lost for them.
+std::string MapOutputStore::commit_checksums(ShuffleId shuffle, int64_t map_id,
+                                             const std::vector<uint64_t>& checksums) {
+  Result<std::string> path = disk_.path_for_writing(checksum_file(shuffle, map_id));
+  if (!options_.checksum || !path) return disk_.path(checksum_file(shuffle, map_id));
+  Bytes sums;
+  for (const uint64_t sum : checksums) put_word(sums, sum);
+  if (auto file = write_file(files_, *path, sums, options_.sync)) (void)(*file)->commit();
+  return *path;
 }
 
 void MapOutputStore::add_files(ShuffleId shuffle, int64_t map_id,
@@ -379,11 +398,6 @@ void MapOutputStore::remove(ShuffleId shuffle) {
                                     disk_.path(checksum_file(shuffle, map_id))})
       (void)files_.remove(path);
   }
-}
-
-int64_t MapOutputStore::memory_used() const {
-  net::Lock lock(mutex_);
-  return memory_used_;
 }
 
 int64_t MapOutputStore::disk_used() const {

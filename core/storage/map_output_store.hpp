@@ -108,8 +108,6 @@ class MapOutputStore {
     return reader_.read(directories, sub_directories_, block);
   }
   void remove(ShuffleId shuffle);
-  /// Bytes of outputs in memory.
-  int64_t memory_used() const;
   /// Bytes of outputs in files.
   int64_t disk_used() const;
 
@@ -134,6 +132,9 @@ class MapOutputStore {
                                             const std::vector<int64_t>& lengths,
                                             const std::vector<uint64_t>& checksums,
                                             std::unique_ptr<net::WriteFile> data);
+  /// Where they are, or would be.
+  std::string commit_checksums(ShuffleId shuffle, int64_t map_id,
+                               const std::vector<uint64_t>& checksums);
   void add_files(ShuffleId shuffle, int64_t map_id, const std::vector<int64_t>& lengths);
   Result<Payload> read_index(const BlockId& block, const InMemory* memory);
   bool commit_memory(ShuffleId shuffle, int64_t map_id, std::shared_ptr<const InMemory> output,

@@ -39,8 +39,6 @@ class MemoryStore {
   bool erase(const std::string& name);
   /// In order of use.
   const std::list<MemoryBlock>& blocks() const { return blocks_; }
-  int64_t used() const { return used_; }
-  int64_t capacity() const { return capacity_; }
 
  private:
   const int64_t capacity_;

@@ -21,7 +21,9 @@
 #include <csignal>
 #include <cstring>
 
-#if defined(__SANITIZE_THREAD__)
+#include "net/process/sanitizers.hpp"
+
+#if defined(TINDERBOX_THREAD_SANITIZER)
 // The sanitizer's own clone() takes this for a fork and forgets, in this process too, what
 // synchronizes with what.
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
@@ -30,7 +32,7 @@ extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
 namespace tinderbox::net {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(TINDERBOX_THREAD_SANITIZER)
 constexpr auto* start_on = &__clone;
 #else
 constexpr auto* start_on = &::clone;

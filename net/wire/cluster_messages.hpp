@@ -112,6 +112,7 @@ struct RegisterWorker {
   std::string web_ui_url;
   std::string master_address_used;
   ResourceAddresses resources;
+  bool decommissioned = false;  // it ends when what it runs has ended
   bool operator==(const RegisterWorker&) const = default;
 };
 struct WorkerHeartbeat {
@@ -376,6 +377,7 @@ struct PersistedWorker {
   int64_t memory_mib = 0;
   std::string web_ui_url;
   ResourceAddresses resources;
+  int64_t epoch = 0;  // Identity::epoch of its registration
   bool operator==(const PersistedWorker&) const = default;
 };
 struct ForgottenApplication {

@@ -94,6 +94,7 @@ struct BlockUpdate {
   bool on_disk = false;  // neither: the block is gone
   int64_t memory_bytes = 0;
   int64_t disk_bytes = 0;
+  bool use_memory = false, use_disk = false;  // its level; neither: not told
   bool operator==(const BlockUpdate&) const = default;
 };
 
@@ -192,6 +193,7 @@ struct AskPermissionToCommit {
   int32_t stage_attempt = 0;
   int32_t partition = 0;
   int32_t attempt = 0;
+  TaskId task;
   bool operator==(const AskPermissionToCommit&) const = default;
 };
 /// The executor was told by a signal that it ends soon. Source: Spark ExecutorDecommissioning.

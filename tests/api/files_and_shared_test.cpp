@@ -209,6 +209,20 @@ TEST_CASE("broadcast values reach tasks once, accumulators come back", "[rdd]") 
   CHECK(sum.value() == 5060);
 }
 
+TEST_CASE("several threads may be the first to use one broadcast value", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto table = context.broadcast(std::vector<int>{1, 2, 3});
+  std::vector<const std::vector<int>*> seen(4);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < seen.size(); ++i)
+    threads.emplace_back([&, i] { seen[i] = &table.value(); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto* value : seen) CHECK(value == &table.value());
+  auto copy = table;
+  CHECK(copy.value() == std::vector<int>{1, 2, 3});
+}
+
 TEST_CASE("R31 an Rdd cannot be used inside a task", "[rdd]") {
   LocalRuntime runtime(1);
   Context context(runtime);

@@ -129,7 +129,7 @@ Result<Payload> LocalServices::broadcast(BroadcastId id) {
   return found->second;
 }
 
-bool LocalServices::may_commit(StageId, int32_t, int32_t, int32_t) { return !faults.deny_commits; }
+bool LocalServices::may_commit(AskPermissionToCommit) { return !faults.deny_commits; }
 Result<std::string> LocalServices::temp_directory() { return directory; }
 std::optional<std::string> LocalServices::property(const std::string& key) const {
   return conf_.find(key);

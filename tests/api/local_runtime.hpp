@@ -37,8 +37,7 @@ class LocalServices final : public core::TaskServices {
   std::optional<Payload> get_block(const std::string& block) override;
   bool put_block(const std::string& block, const core::StorageLevel& level, Payload bytes) override;
   Result<Payload> broadcast(BroadcastId id) override;
-  bool may_commit(StageId stage, int32_t stage_attempt, int32_t partition,
-                  int32_t attempt) override;
+  bool may_commit(AskPermissionToCommit) override;
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
 

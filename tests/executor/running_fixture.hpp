@@ -70,7 +70,7 @@ struct FakeServices : TaskServices {
     return !full;
   }
   Result<Payload> broadcast(BroadcastId) override { return Error{"none"}; }
-  bool may_commit(StageId, int32_t, int32_t, int32_t) override { return false; }
+  bool may_commit(AskPermissionToCommit) override { return false; }
   Result<std::string> temp_directory() override { return Error{"none"}; }
   std::optional<std::string> property(const std::string&) const override { return std::nullopt; }
 };

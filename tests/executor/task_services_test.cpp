@@ -155,14 +155,14 @@ TEST_CASE("a kill, the driver's loss and its silence end a wait for it", "[task_
       p.driver.asked(0);
       p.services->stop("the driver is gone");
     });
-    CHECK(!p.services->may_commit(StageId{1}, 0, 2, 3));
+    CHECK(!p.services->may_commit({0, StageId{1}, 0, 2, 3, TaskId{7}}));
     loser.join();
     CHECK(!p.services->map_outputs(ShuffleId{1}, 1));
   }
   SECTION("silence") {
     Process p(files, "1", nullptr, 1ms);
     CHECK(!p.services->map_outputs(ShuffleId{1}, 1));
-    CHECK(!p.services->may_commit(StageId{1}, 0, 2, 3));
+    CHECK(!p.services->may_commit({0, StageId{1}, 0, 2, 3, TaskId{7}}));
   }
 }
 
@@ -173,12 +173,13 @@ TEST_CASE("permission to commit is the driver's", "[task_services]") {
     const size_t n = p.driver.count();
     std::thread driver([&] {
       const auto ask = std::get<AskPermissionToCommit>(p.driver.asked(n));
+      CHECK(ask.task == TaskId{7});
       CHECK(ask.partition == 2);
       CHECK(ask.attempt == 3);
       p.services->on_driver_message(CommitAnswer{ask.request + 100, !allowed});
       p.services->on_driver_message(CommitAnswer{ask.request, allowed});
     });
-    CHECK(p.services->may_commit(StageId{1}, 0, 2, 3) == allowed);
+    CHECK(p.services->may_commit({0, StageId{1}, 0, 2, 3, TaskId{7}}) == allowed);
     driver.join();
   }
 }
@@ -190,7 +191,7 @@ TEST_CASE("a barrier is waited for longer than any other answer", "[task_service
     const auto ask = std::get<BarrierSync>(p.driver.asked(0));
     CHECK(ask.message == "hello");
     // Its own time limit passes meanwhile.
-    CHECK(!p.services->may_commit(StageId{1}, 0, 2, 3));
+    CHECK(!p.services->may_commit({0, StageId{1}, 0, 2, 3, TaskId{7}}));
     p.services->on_driver_message(BarrierReached{ask.request, "", {"hello", "world"}});
     const auto again = std::get<BarrierSync>(p.driver.asked(2));
     p.services->on_driver_message(BarrierReached{again.request, "too late", {}});
@@ -327,6 +328,17 @@ TEST_CASE("pieces come from peers while the driver does not have them any more",
   });
   CHECK(spell(b.services->broadcast(BroadcastId{4})) == value);
   answers.join();
+}
+
+TEST_CASE("a broadcast whose fetch throws is fetched again by the next one that wants it",
+          "[task_services]") {
+  test::FakeFiles files;
+  Process p(files, "1", nullptr);
+  constexpr uint64_t kTooLarge = uint64_t{1} << 63;
+  const BroadcastHeader header{kTooLarge, kTooLarge, {0}};
+  REQUIRE(p.blocks->put("broadcast_5", {.memory = true}, Payload(header.encode()), false));
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_AS(p.services->broadcast(BroadcastId{5}), std::bad_alloc);
 }
 
 TEST_CASE("properties, temporary directories, removals, other messages", "[task_services]") {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "net/files.hpp"
+#include "net/process/file_lock.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
@@ -124,4 +125,14 @@ TEST_CASE("missing files, directories and trees are told apart", "[files]") {
   CHECK(*s.files->remove_tree(s.path + "/d"));
   CHECK(s.names() == std::vector<std::string>{"g"});
   CHECK(*s.files->free_space(s.path) > 0);
+}
+
+TEST_CASE("a locked file is nobody else's until its holder goes", "[files]") {
+  Scratch s;
+  const std::string path = s.path + "/lock";
+  Result<net::FileLock> first = net::FileLock::take(path);
+  REQUIRE(first);
+  CHECK(net::FileLock::take(path).error().message == path + " is locked");
+  { net::FileLock gone = std::move(*first); }
+  CHECK(net::FileLock::take(path));
 }

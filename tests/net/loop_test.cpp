@@ -79,3 +79,26 @@ TEST_CASE("what came while the process was stopped goes before its timers", "[lo
   s.loop->run();
   CHECK(s.order == Order{"descriptor", "timer"});
 }
+
+TEST_CASE("a stop is noticed though the first timer fell due near its end", "[loop]") {
+  Seen s({.stopped = 1ms, .catch_up = 20ms});
+  int late = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  s.loop->unwatch(s.fd);
+  s.loop->watch(late, [&] {
+    s.loop->unwatch(late);
+    s.order.push_back("came meanwhile");
+  });
+  s.loop->watch(s.fd, [&] {
+    s.loop->unwatch(s.fd);
+    const Time due = s.loop->now() + 10ms;
+    s.loop->after(10ms, s.note_and_stop("timer"));
+    const uint64_t one = 1;
+    CHECK(::write(late, &one, sizeof one) == sizeof one);
+    while (s.loop->now() < due) {
+    }
+  });
+  s.loop->after(24h, s.note("never"));
+  s.loop->run();
+  CHECK(s.order == Order{"came meanwhile", "timer"});
+  ::close(late);
+}

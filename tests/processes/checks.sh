@@ -13,4 +13,9 @@ check() { # check NAME COMMAND…: what the command says stands below the verdic
   sed 's/^/  /' "$dir/check.log"
 }
 # executors [APP]: the pids of this cluster's executors, of all applications or one.
-executors() { pgrep -f -- "$dir/.*--app-id ${1:-}" | sort | tr '\n' ' '; }
+executors() {
+  local p
+  for p in $(pgrep -f -- "executor .*--app-id ${1:-}"); do
+    [[ $(readlink "/proc/$p/cwd" 2>/dev/null) != "$dir"/* ]] || echo "$p"
+  done | sort | tr '\n' ' '
+}

@@ -46,10 +46,17 @@ stop_cluster() {
   pids=()
 }
 
+# of_cluster: the pids whose command names this cluster's directory, or that run in it (executors of the stock binary).
+of_cluster() {
+  local p
+  { pgrep -f "$dir" || true
+    for p in /proc/[0-9]*; do [[ $(readlink "$p/cwd" 2>/dev/null) != "$dir"/* ]] || echo "${p#/proc/}"; done
+  } | sort -un | grep -vx $$ || true
+}
 # no_process_left: fails when a process of this cluster still runs.
 no_process_left() {
   local left
-  left=$(pgrep -f "$dir" || true)
+  left=$(of_cluster)
   [ -z "$left" ] || { echo "processes left:" >&2; ps -o pid,args -p "$(echo $left | tr ' ' ',')" >&2; return 1; }
 }
 
@@ -59,8 +66,8 @@ http_get() {
   host=${rest%%:*}; port=${rest#*:}; port=${port%%/*}; path=/${rest#*/}
   exec 9<>"/dev/tcp/$host/$port" || return 1
   printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$path" "$host" >&9
-  while IFS= read -r line <&9 && [ "$line" != $'\r' ]; do :; done
-  cat <&9
+  while IFS= read -rt 10 line <&9 && [ "$line" != $'\r' ]; do :; done
+  timeout 10 cat <&9 || true
   exec 9>&-
 }
 

@@ -419,23 +419,94 @@ TEST_CASE("block updates are kept, published, asked for, and dropped", "[driver]
   CHECK(c.messages<RemoveBroadcast>().size() == 2);
 }
 
+TEST_CASE("executors that get no offers yet or any more are told what is removed, and to end",
+          "[driver]") {
+  Cluster c(test_options(GENERATE(0, 8)));
+  c.executor("A", 1);
+  const uint64_t t = c.job(rdd(1));
+  c.running(c.live()[0]);
+  c.from("A", ExecutorDecommissioning{ExecutorId{"A"}});
+  c.executor("B");
+  c.hello("C");
+  c.registers("C");
+  c.hello("D");
+  c.on(UnpersistRdd{RddId{5}});
+  CHECK(c.messages<RemoveRdd>().size() == 3);
+  c.on(ForgetShuffle{ShuffleId{5}});
+  CHECK(c.messages<RemoveShuffle>().size() == 3);
+  c.on(DestroyBroadcast{BroadcastId{5}});
+  CHECK(c.messages<RemoveBroadcast>().size() == 3);
+  c.on(ShipFiles{});
+  CHECK(c.messages<AddFiles>().size() == 1);
+  CHECK(c.messages<AddFiles>("B").size() == 1);
+  c.from("C", ExecutorReady{ExecutorId{"C"}});
+  CHECK(c.messages<AddFiles>("C").size() == 1);
+  c.on(StopDriver{""});
+  for (const char* e : {"A", "B", "C"}) CHECK(c.messages<StopExecutor>(e).size() == 1);
+  CHECK(c.ended(t));
+}
+
+namespace {
+bool may_commit(Cluster& c, const Sent& s) {
+  c.from(s.executor,
+         AskPermissionToCommit{9, s.stage, s.stage_attempt, s.partition, s.number, s.id});
+  REQUIRE(c.messages<CommitAnswer>().size() == 1);
+  CHECK(c.messages<CommitAnswer>()[0].request == 9);
+  return c.messages<CommitAnswer>()[0].allowed;
+}
+}  // namespace
+
 TEST_CASE("B41 B42 commit permission over the wire", "[driver]") {
   Cluster c(test_options(GENERATE(0, 8)));
   c.executor("A");
   const uint64_t t = c.job(rdd(1));
   const Sent s = c.live()[0];
-  const auto ask = [&](int32_t attempt) {
-    c.from("A", AskPermissionToCommit{9, s.stage, 0, 0, attempt});
-    REQUIRE(c.messages<CommitAnswer>().size() == 1);
-    CHECK(c.messages<CommitAnswer>()[0].request == 9);
-    return c.messages<CommitAnswer>()[0].allowed;
-  };
-  CHECK(ask(0));
-  CHECK_FALSE(ask(1));
+  const auto ask = [&](const Sent& task) { return may_commit(c, task); };
+  CHECK(ask(s));
+  CHECK_FALSE(ask(s));
   c.fail(s);
-  CHECK(ask(1));
-  c.succeed(c.live()[0], "x");
+  CHECK_FALSE(ask(s));
+  const Sent again = c.live()[0];
+  CHECK(ask(again));
+  c.succeed(again, "x");
   CHECK(c.ended(t));
-  CHECK_FALSE(ask(2));
+  CHECK_FALSE(ask(again));
+  CHECK(c.driver.idle_state_is_clean());
+}
+
+TEST_CASE("an executor that was given up may commit nothing", "[driver]") {
+  Cluster c(test_options(GENERATE(0, 8)));
+  c.executor("A", 1);
+  const uint64_t t = c.job(rdd(2));
+  const std::vector<Sent> lost = c.live();
+  c.on(BackendExecutorExited{ExecutorId{"A"}, std::nullopt, "worker lost", ""});
+  c.executor("B", 2);
+  for (const Sent& s : lost) CHECK_FALSE(may_commit(c, s));
+  for (const Sent& s : c.live()) {
+    if (s.executor != "B") continue;
+    CHECK(may_commit(c, s));
+    c.succeed(s, "x");
+  }
+  CHECK(c.ended(t));
+}
+
+TEST_CASE("whoever asks to commit runs, and loses the permission with its executor", "[driver]") {
+  Cluster c(test_options(8));
+  c.executor("A", 1);
+  const uint64_t t = c.job(rdd(2));
+  REQUIRE(c.live().size() == 2);
+  REQUIRE(c.seen<TaskStarted>().size() == 1);
+  const Sent ahead = c.live()[1];
+  CHECK(may_commit(c, ahead));
+  CHECK(c.seen<TaskStarted>().size() == 2);
+  c.on(PeerLost{c.peers.at("A")});
+  CHECK(c.seen<TaskEnded>().size() == 2);
+  c.executor("B", 2);
+  for (const Sent& s : c.live()) {
+    if (s.executor != "B") continue;
+    CHECK(may_commit(c, s));
+    c.succeed(s, "x");
+  }
+  CHECK(c.ended(t));
   CHECK(c.driver.idle_state_is_clean());
 }

@@ -148,6 +148,30 @@ TEST_CASE("outputs go first, then cached partitions, which leave their executor"
   CHECK(c.stopped_a);
 }
 
+TEST_CASE("a cached partition may be kept where its level says, wherever it lies", "[migration]") {
+  struct Case {
+    const char* name;
+    BlockUpdate block;
+    bool memory, disk;
+  };
+  const Case cases[] = {
+      {"MEMORY_AND_DISK in memory", {"rdd_70_3", true, false, 10, 0, true, true}, true, true},
+      {"MEMORY_AND_DISK on disk", {"rdd_70_3", false, true, 0, 10, true, true}, true, true},
+      {"MEMORY_ONLY", {"rdd_70_3", true, false, 10, 0, true, false}, true, false},
+      {"DISK_ONLY, empty", {"rdd_70_3", false, true, 0, 0, false, true}, false, true},
+      {"no level told", {"rdd_70_3", false, true, 0, 10}, false, true},
+  };
+  for (const Case& k : cases) {
+    CAPTURE(k.name);
+    Moving c(migrating(0));
+    c.from("A", BlockUpdates{ExecutorId{"A"}, {k.block}});
+    c.decommission("A");
+    REQUIRE(c.takes.size() == 1);
+    CHECK(c.takes[0].what.in_memory == k.memory);
+    CHECK(c.takes[0].what.on_disk == k.disk);
+  }
+}
+
 TEST_CASE("only the kinds of blocks that are asked for are moved", "[migration]") {
   DriverOptions o = migrating();
   o.migration.shuffles = GENERATE(true, false);
@@ -197,15 +221,16 @@ TEST_CASE(
   CHECK(c.stopped_a);
 }
 
-TEST_CASE("blocks that nobody can take wait for an executor, or for the executor's forced end",
+TEST_CASE("blocks wait for a peer's rest to end, for another executor, or for the forced end",
           "[migration]") {
   DriverOptions o = migrating();
-  o.force_kill_timeout = 100s;
+  o.force_kill_timeout = 20s;
   Moving c(o);
   c.written({"A"});
-  for (const char* e : {"B", "C", "D"}) c.lose(e);
+  for (const char* e : {"C", "D"}) c.lose(e);
   c.decommission("A");
-  c.pass(99s);
+  CHECK(c.answer(false).executor == "B");
+  c.pass(19s);
   CHECK_FALSE(c.stopped_a);
   CHECK(c.kills.empty());
   SECTION("one comes") {
@@ -220,6 +245,51 @@ TEST_CASE("blocks that nobody can take wait for an executor, or for the executor
     c.lose("A", 143);
     CHECK(c.driver.map_outputs().outputs_on(ExecutorId{"A"}).empty());
   }
+}
+
+TEST_CASE("without an executor that could take anything the last ones end as they are",
+          "[migration]") {
+  Moving c;
+  c.written({"A", "A", "B"});
+  for (const char* e : {"C", "D"}) c.lose(e);
+  SECTION("there was none") {
+    c.lose("B");
+    c.decommission("A");
+    CHECK(c.takes.empty());
+    CHECK(c.warnings().back() ==
+          "Giving up 2 blocks of executor A: there is no executor that could take them");
+  }
+  SECTION("the only one is decommissioned too, when it has taken what was on its way") {
+    c.decommission("A");
+    REQUIRE(c.blocks().size() == 1);
+    c.decommission("B");
+    CHECK_FALSE(c.stopped_a);
+    CHECK(c.messages<StopExecutor>("B").empty());
+    CHECK(c.answer(true).executor == "B");
+    CHECK(c.messages<StopExecutor>("B").size() == 1);
+  }
+  SECTION("the only one is lost") {
+    c.decommission("A");
+    CHECK_FALSE(c.stopped_a);
+    c.lose("B");
+    c.listen();
+  }
+  CHECK(c.stopped_a);
+  CHECK(c.driver.map_outputs().outputs_on(ExecutorId{"A"}).size() >= 1);
+}
+
+TEST_CASE("an executor whose host goes takes no blocks", "[migration]") {
+  Moving c;
+  c.written({"A", "A", "A", "A"});
+  c.executor("A2", 16, "hA");
+  const bool others = GENERATE(true, false);
+  if (!others)
+    for (const char* e : {"B", "C", "D"}) c.lose(e);
+  c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "worker decommissioned", "hA"});
+  c.listen();
+  CHECK(c.takes.size() == (others ? 3 : 0));
+  for (const Moving::Take& t : c.takes) CHECK(t.executor != "A2");
+  CHECK(c.stopped_a == !others);
 }
 
 TEST_CASE("a peer that is lost while it takes a block: the next one gets it", "[migration]") {
@@ -316,6 +386,50 @@ TEST_CASE("a block that is removed meanwhile is no failure of its taker", "[migr
   while (!c.takes.empty()) c.answer(false, "it is not here");
   CHECK(c.warnings().size() == warnings);
   CHECK(c.stopped_a);
+}
+
+TEST_CASE("a copy that nobody wants any more leaves its taker", "[migration]") {
+  Moving c;
+  const bool output = GENERATE(true, false);
+  const ShufflePtr s = c.written({output ? "A" : "B"});
+  if (!output) c.cache("A", "rdd_70_3");
+  c.decommission("A");
+  REQUIRE(c.takes.size() == 1);
+  if (output)
+    c.on(ForgetShuffle{s->id});
+  else
+    c.on(UnpersistRdd{RddId{70}});
+  const std::string taker = c.answer(true).executor;
+  if (output) {
+    REQUIRE(c.messages<RemoveShuffle>(taker).size() == 1);
+    CHECK(c.messages<RemoveShuffle>(taker)[0].shuffle == s->id);
+  } else {
+    REQUIRE(c.messages<RemoveBlocks>(taker).size() == 1);
+    CHECK(c.messages<RemoveBlocks>(taker)[0].blocks == Strings{"rdd_70_3"});
+  }
+  CHECK(c.removed.empty());
+  CHECK(c.stopped_a);
+}
+
+TEST_CASE("an indeterminate output that was moved is not lost: no result is taken back",
+          "[migration]") {
+  Moving c;
+  const auto maps = rdd(2, {}, at({"A", "B"}));
+  maps->determinism = Determinism::Indeterminate;
+  const ShufflePtr s = shuffle(maps, 2);
+  const uint64_t t = c.job(rdd(2, {s}));
+  c.maps_ok(0);
+  c.succeed(c.task(1, 0, 0), "42");
+  c.decommission("A");
+  c.answer(true);
+  c.fetch_failed(c.task(1, 0, 1), s->id, 0, "A");  // it was told the old place
+  REQUIRE_FALSE(c.ended(t));
+  c.advance(200ms);
+  CHECK(c.live(0).empty());
+  CHECK(c.live_partitions(1, 1) == Ints{1});
+  c.results_ok(1, 1);
+  CHECK(c.results[t] == Values{{0, "42"}, {1, "43"}});
+  c.check_succeeded(t);
 }
 
 TEST_CASE("without migration a decommissioned executor stops at once", "[migration]") {

@@ -127,6 +127,22 @@ TEST_CASE("a task that comes in the last moment saves its executor", "[scaling]"
   CHECK(pass(c, 2s).killed == std::vector<std::string>{"1"});
 }
 
+TEST_CASE("an executor that has not said whether it gives a task back is not idle", "[scaling]") {
+  Cluster c(scaled(8, 0, 4, 1));
+  c.on(StartDriver{});
+  c.executor("1", 1);
+  const uint64_t t = c.job(rdd(2));
+  c.executor("2", 1);
+  REQUIRE(c.revocations.size() == 1);
+  c.succeed(c.live()[0], "x");
+  REQUIRE(c.seen<TaskStarted>().size() == 1);
+  CHECK(pass(c, 100s).killed.empty());
+  c.answer_revocations();
+  CHECK(c.live().at(0).executor == "2");
+  c.finish(t);
+  CHECK(pass(c, 100s).killed == std::vector<std::string>{"1", "2"});
+}
+
 TEST_CASE("idle executors are decommissioned when that is on", "[scaling]") {
   DriverOptions o = scaled(0, 0, 4, 1);
   o.allocation->decommission = true;
@@ -350,6 +366,24 @@ TEST_CASE("a decommissioned host's outputs go together when that is asked for", 
   c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "", "h"});
   c.fetch_failed(c.task(1, 0, 0), s->id, 0, "A");
   CHECK(c.driver.map_outputs().available(s->id) == (o.unregister_outputs_on_host ? 0 : 1));
+}
+
+TEST_CASE("a decommissioned host's outputs stay while an executor there still moves them",
+          "[scaling]") {
+  Cluster c(test_options(0));
+  c.executor("A", 1, "h");
+  c.executor("B", 2, "h");
+  c.executor("C", 4, "other");
+  const ShufflePtr s = shuffle(rdd(3, {}, {{"executor_h_A"}, {"executor_h_B"}, {"other"}}), 1);
+  c.job(rdd(1, {s}));
+  c.maps_ok(0);
+  REQUIRE(c.driver.map_outputs().outputs_on(ExecutorId{"B"}).size() == 1);
+  for (const char* e : {"A", "B"}) c.on(BackendExecutorDecommissioned{ExecutorId{e}, "", "h"});
+  const bool worker_gone = GENERATE(false, true);
+  c.lose("A", 0, worker_gone ? "h" : "");
+  CHECK(c.driver.map_outputs().available(s->id) == (worker_gone ? 1 : 2));
+  c.lose("B", 0);
+  CHECK(c.driver.map_outputs().available(s->id) == 1);
 }
 
 TEST_CASE("a heartbeat that fails to come ends a decommissioning executor too", "[scaling]") {

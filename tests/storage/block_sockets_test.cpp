@@ -208,6 +208,22 @@ TEST_CASE("an executor with too many map outputs on disk takes no others", "[blo
         "spark.storage.decommission.shuffleBlocks.maxDiskSize");
 }
 
+TEST_CASE("what turns out to be in memory is asked for beside what came before it",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "host"), b(files, "2", "host");
+  const std::atomic<bool> killed{false};
+  a.write(7, "first");
+  a.write(8, "second");
+  b.transfer->set_local_dirs(a.id.executor, a.blocks->local_dirs());
+  // Each fits into what may be in flight, both together do not.
+  BlockWant asked = want(a, "shuffle_1_7_0", 2 << 20);
+  asked.in_memory = true;
+  const auto stream = b.transfer->fetch({asked, want(a, "shuffle_1_8_0", 2 << 20)}, killed);
+  drain(*b.transfer->fetch({asked}, killed));  // comes after the stream's first block
+  CHECK(drain(*stream) == std::map<size_t, std::string>{{0, "first"}, {1, "second"}});
+}
+
 TEST_CASE("without network only one's own blocks can be had", "[block_transfer]") {
   tinderbox::test::FakeFiles files;
   Process a(files, "1", "hosta");

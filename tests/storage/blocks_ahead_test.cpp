@@ -14,6 +14,7 @@ constexpr int64_t kRoom = 100;
 ///   begin STAGE BLOCK SIZE [HOLDER]   yes | no
 ///   take BLOCK READER [HOLDER]        unknown | coming | the bytes
 ///   come BLOCK BYTES         → READER | kept
+///   late BLOCK BYTES         as come, for the request that began it first
 ///   fail BLOCK               → READER | forgotten
 ///   leave BLOCK READER, stage STAGE, shuffle S        the room that is left
 class Play {
@@ -49,7 +50,9 @@ class Play {
       int64_t size = 0;
       std::string from;
       words >> number >> block >> size >> from;
-      return blocks.begin(number, block, from, size) ? "yes" : "no";
+      if (!blocks.begin(number, ++request_, block, from, size)) return "no";
+      begun_[block].push_back(request_);
+      return "yes";
     }
     if (verb == "stage" || verb == "shuffle") {
       words >> number;
@@ -73,12 +76,17 @@ class Play {
       blocks.leave(block, reader(words));
       return std::to_string(blocks.room());
     }
-    if (verb == "fail") return who(blocks.arrived(block, Error{"lost"}), "forgotten");
-    REQUIRE(verb == "come");
+    const std::vector<uint64_t>& begun = begun_[block];
+    const uint64_t last = begun.empty() ? 0 : begun.back();
+    if (verb == "fail") return who(blocks.arrived(last, block, Error{"lost"}), "forgotten");
+    REQUIRE((verb == "come" || verb == "late"));
     std::string bytes;
     words >> bytes;
-    return who(blocks.arrived(block, Payload(std::move(bytes))), "kept");
+    const uint64_t request = verb == "late" ? begun.front() : last;
+    return who(blocks.arrived(request, block, Payload(std::move(bytes))), "kept");
   }
+  uint64_t request_ = 0;
+  std::map<std::string, std::vector<uint64_t>> begun_;
 };
 
 }  // namespace
@@ -108,6 +116,9 @@ TEST_CASE("a block that is here or coming goes to one reader", "[blocks_ahead]")
        "yes; kept; x; yes", 70},
       {"what comes twice counts once", "begin 1 b 30;come b x;come b yy;take b 1",
        "yes; kept; kept; x", 100},
+      {"what was dropped and begun again waits for its own",
+       "begin 1 b 30;stage 1;begin 2 b 30;take b 1;late b old;come b new;take b 2",
+       "yes; 100; yes; coming; kept; → 1; unknown", 100},
       {"what nobody began is not kept", "come b x;take b 1", "kept; unknown", 100},
   };
   for (const Case& c : cases) {
@@ -150,12 +161,12 @@ TEST_CASE("what does not fit is not asked for; what proves larger leaves less ro
   CHECK(play("begin 1 a 60;begin 1 b 41;begin 1 c 40;begin 1 d 0") == "yes; no; yes; no");
   CHECK(play("come a 12345678901234567890;begin 1 d 40;begin 1 e 1") == "kept; yes; no");
   BlocksAhead none(0);
-  CHECK_FALSE(none.begin(1, "a", "", 0));
+  CHECK_FALSE(none.begin(1, 1, "a", "", 0));
   BlocksAhead small(10);
-  CHECK(small.begin(1, "a", "", 1));
-  CHECK_FALSE(small.arrived("a", Payload(Bytes(50, 'x'))));
+  CHECK(small.begin(1, 1, "a", "", 1));
+  CHECK_FALSE(small.arrived(1, "a", Payload(Bytes(50, 'x'))));
   CHECK(small.room() == -40);
-  CHECK_FALSE(small.begin(1, "b", "", 0));
+  CHECK_FALSE(small.begin(1, 2, "b", "", 0));
   CHECK(small.take("a", "", {}).bytes.size() == 50);
   CHECK(small.room() == 10);
 }

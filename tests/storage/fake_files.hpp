@@ -1,6 +1,7 @@
 // Files in memory that can be lost, torn or full.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -18,7 +19,9 @@ class FakeFiles : public net::Files {
   // What a test does to them.
   int64_t capacity = int64_t{1} << 40;  // bytes over all files
   std::set<std::string> read_only;      // nothing can be made below these
-  std::string tear;  // a file whose path contains it loses its last byte at commit
+  std::string tear;    // a file whose path contains it loses its last byte at commit
+  std::string refuse;  // a file whose path contains it can't be committed
+  std::function<void(const std::string&)> before_commit;  // of a path
 
   std::map<std::string, Content> files;
   std::set<std::string> directories;
@@ -145,8 +148,11 @@ class FakeFiles : public net::Files {
     }
     Result<bool> sync() override { return true; }
     Result<bool> commit() override {
+      if (all_.before_commit) all_.before_commit(path_);
       std::lock_guard lock(all_.mutex_);
       if (at_once_) return true;
+      if (!all_.refuse.empty() && path_.find(all_.refuse) != path_.npos)
+        return Error{"cannot write " + path_ + ": Input/output error"};
       if (!all_.tear.empty() && path_.find(all_.tear) != path_.npos && !text_.empty())
         text_.pop_back();
       all_.files[path_] = std::make_shared<std::string>(std::move(text_));

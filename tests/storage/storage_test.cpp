@@ -1,5 +1,10 @@
 // Memory store, disk store and the block manager over them, on files in memory.
 #include "core/storage/memory_store.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
 #include "tests/pch.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -19,7 +24,6 @@ TEST_CASE("the least recently used block goes first", "[storage]") {
   CHECK(s.news() == Lines{"rdd_2_0 gone", "rdd_3_0 memory"});
   CHECK(s.get("rdd_1_0") == "x40");
   CHECK(s.get("rdd_2_0") == "-");
-  CHECK(s.blocks->memory_used() == 80);
 }
 
 TEST_CASE("B30 blocks of one Rdd don't push each other out: some are cached, the rest is not",
@@ -50,6 +54,42 @@ TEST_CASE("an evicted block of a level with disk moves to disk", "[storage]") {
   CHECK(s.news() == Lines{"rdd_1_0 memory", "rdd_1_0 disk", "rdd_2_0 memory"});
   CHECK(s.get("rdd_1_0") == "a60");
   CHECK(s.get("rdd_2_0") == "b60");
+  const BlockUpdate moved = s.blocks->state()[0];  // its level is still what it was
+  CHECK((moved.use_memory && moved.use_disk && !moved.in_memory));
+}
+
+TEST_CASE("a block that is removed while it moves to disk leaves no file", "[storage]") {
+  Store s;
+  CHECK(s.put("rdd_1_0", kMemoryAndDisk, 60));
+  s.files.before_commit = [&](const std::string&) { s.blocks->remove_rdd(RddId{1}); };
+  CHECK(s.put("rdd_2_0", kMemoryOnly, 60));
+  CHECK(s.files.files.empty());
+  CHECK(s.get("rdd_1_0") == "-");
+  CHECK(s.news() == Lines{"rdd_1_0 memory", "rdd_2_0 memory"});
+}
+
+TEST_CASE("what is told of a block keeps the order in which it happened", "[storage]") {
+  FakeFiles files;
+  std::unique_ptr<BlockManager> blocks;
+  std::mutex mutex;
+  std::vector<bool> here;
+  std::atomic<bool> told_gone{false};
+  std::thread remover;
+  auto opened = BlockManager::open(files, Store::usual(), [&](const auto& updates) {
+    if (updates[0].in_memory) {
+      remover = std::thread([&] { blocks->remove("rdd_1_0"); });
+      for (int i = 0; i < 2000 && !told_gone; ++i) std::this_thread::yield();
+    } else {
+      told_gone = true;
+    }
+    std::lock_guard lock(mutex);
+    here.push_back(updates[0].in_memory);
+  });
+  REQUIRE(opened);
+  blocks = std::move(*opened);
+  CHECK(blocks->put("rdd_1_0", kMemoryOnly, bytes(10), true));
+  remover.join();
+  CHECK(here == std::vector<bool>{true, false});
 }
 
 TEST_CASE("B29 every level keeps its blocks where it may", "[storage]") {
@@ -190,7 +230,11 @@ TEST_CASE("a handed-out file is read by its name, other names are refused", "[st
     REQUIRE((*file)->append("hello"));
     REQUIRE((*file)->commit());
   }
-  s.blocks->hand_out_file("words.txt", "/src/words.txt");
+  CHECK_FALSE(s.blocks->hand_out_file("words.txt", "/src/words.txt"));
+  CHECK_FALSE(s.blocks->hand_out_file("words.txt", "/src/words.txt"));
+  CHECK(s.blocks->hand_out_file("words.txt", "/other/words.txt")->message ==
+        "File words.txt was already registered with a different path (old path = /src/words.txt, "
+        "new path = /other/words.txt)");
   CHECK(read(*s.blocks, "file/words.txt") == "hello");
   CHECK(read(*s.blocks, "file/passwd") == "error: no file named passwd is handed out here");
   CHECK(read(*s.blocks, "file/../words.txt") == "error: 'file/../words.txt' is no name of a block");

@@ -18,7 +18,6 @@ using tinderbox::test::FakeFiles;
 
 inline constexpr StorageLevel kMemoryOnly{.memory = true};
 inline constexpr StorageLevel kDiskOnly{.disk = true};
-inline constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
 
 inline Payload bytes(size_t n, char fill = 'x') { return Payload(Bytes(n, fill)); }
 

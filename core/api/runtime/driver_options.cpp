@@ -7,7 +7,26 @@
 
 namespace tinderbox::core {
 
+namespace {
+
+void check_task_cpus(const conf::Conf& conf, bool is_local) {
+  const std::string name(conf::kTaskCpus.spec.name);
+  const int32_t cpus = conf.get(conf::kTaskCpus);
+  if (cpus < 1)
+    throw conf::Error(name + " was " + std::to_string(cpus) +
+                      ", but must be > 0: give each task at least one core.");
+  const std::optional<int32_t> cores = conf.get(conf::kExecutorCores);
+  if (is_local || !cores || *cores >= cpus) return;
+  throw conf::Error("The number of cores per executor (=" + std::to_string(*cores) +
+                    ") has to be >= the number of cpus per task = " + std::to_string(cpus) +
+                    ". Increase " + std::string(conf::kExecutorCores.spec.name) + " or decrease " +
+                    name + ".");
+}
+
+}  // namespace
+
 void check_driver_settings(const conf::Conf& conf, bool is_local) {
+  check_task_cpus(conf, is_local);
   const Duration timeout = conf.get(conf::kExecutorTimeout);
   const auto not_longer = [&](const conf::Key<conf::Duration>& key) {
     if (conf.get(key) > timeout)

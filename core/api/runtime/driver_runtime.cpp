@@ -81,8 +81,8 @@ class RealDriverRuntime final : public DriverRuntime {
     post(SubmitJob{std::move(job)});
     std::exception_ptr thrown;
     for (bool ended = false; !ended;) {
-      JobWaiters::Taken taken = waiters_.wait(ticket);
-      merge(taken.updates);
+      JobWaiters::Taken taken = waiters_.wait(
+          ticket, [this](const std::vector<AccumulatorUpdate>& updates) { merge(updates); });
       for (DeliverResult& r : taken.results) {
         if (thrown) break;
         try {
@@ -241,6 +241,8 @@ class RealDriverRuntime final : public DriverRuntime {
         o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
     if (!opened) throw conf::Error(opened.error().message);
     blocks_ = std::move(*opened);
+    if (Result<bool> listening = blocks_->listen(o); !listening)
+      throw conf::Error(listening.error().message);
     if (o.network)
       file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
     ExecutorServicesOptions services;
@@ -344,7 +346,6 @@ class RealDriverRuntime final : public DriverRuntime {
   }
 
   void merge(const std::vector<AccumulatorUpdate>& updates) {
-    if (updates.empty()) return;
     net::Lock lock(accumulators_mutex_);
     for (const AccumulatorUpdate& u : updates)
       if (auto a = accumulators_.find(u.id); a != accumulators_.end()) a->second(u.value);

@@ -8,14 +8,24 @@ uint64_t JobWaiters::open() {
   return last_;
 }
 
-JobWaiters::Taken JobWaiters::wait(uint64_t ticket) {
+void JobWaiters::wait_for_news(uint64_t ticket) {
   net::Lock lock(mutex_);
   Waiter& w = *waiters_.at(ticket);
   while (w.taken.results.empty() && !w.taken.ended) w.changed.wait(lock);
+}
+
+JobWaiters::Taken JobWaiters::wait(uint64_t ticket, const Merge& merge) {
+  wait_for_news(ticket);
+  net::Lock one_merges(merge_mutex_);
+  std::vector<AccumulatorUpdate> updates;
   Taken taken;
-  std::swap(taken, w.taken);
-  taken.updates.swap(updates_);
-  if (taken.ended) waiters_.erase(ticket);
+  {
+    net::Lock lock(mutex_);
+    updates.swap(updates_);
+    std::swap(taken, waiters_.at(ticket)->taken);
+    if (taken.ended) waiters_.erase(ticket);
+  }
+  if (!updates.empty()) merge(updates);
   return taken;
 }
 

@@ -2,6 +2,7 @@
 // takes them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -17,14 +18,15 @@ class JobWaiters {
  public:
   struct Taken {
     std::vector<DeliverResult> results;
-    std::vector<AccumulatorUpdate> updates;  // of all jobs; whoever takes them merges them
     bool ended = false;
     std::string error;
   };
   /// Makes a ticket that put() knows.
   uint64_t open();
-  /// Waits until there is something for `ticket`. After `ended` the ticket is forgotten.
-  Taken wait(uint64_t ticket);
+  using Merge = std::function<void(const std::vector<AccumulatorUpdate>&)>;
+  /// Waits until there is something for `ticket`. All updates that came before it, of whatever job,
+  /// are merged when it returns. After `ended` the ticket is forgotten.
+  Taken wait(uint64_t ticket, const Merge& merge);
 
   void put(const DeliverResult& result);
   void put(const DeliverJobEnd& end);
@@ -37,6 +39,9 @@ class JobWaiters {
     Taken taken;
     net::Condition changed;
   };
+  void wait_for_news(uint64_t ticket);
+
+  net::Mutex merge_mutex_;  // taken before mutex_: held from taking updates to their merge
   net::Mutex mutex_;
   uint64_t last_ GUARDED_BY(mutex_) = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);

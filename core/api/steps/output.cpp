@@ -79,8 +79,8 @@ void PartFile::commit() {
   flush();
   or_throw(file_->commit(), "Cannot write " + attempt_path_);
   check_killed(context_);
-  if (!context_.services->may_commit(context_.stage, context_.stage_attempt, context_.partition,
-                                     context_.attempt)) {
+  if (!context_.services->may_commit({0, context_.stage, context_.stage_attempt, context_.partition,
+                                      context_.attempt, context_.id})) {
     check_killed(context_);
     throw CommitDeniedException{context_.stage, context_.partition, context_.attempt};
   }

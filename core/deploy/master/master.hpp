@@ -125,6 +125,7 @@ class Master {
   void remove_driver(const Turn& t, const DriverId& id, DriverState state,
                      const std::string& exception);
   void relaunch_driver(const Turn& t, const DriverId& id);
+  void end_driver(const Turn& t, const DriverId& id, bool supervised, const std::string& why);
   std::string not_alive(std::string_view what) const;
 
   // master_schedule.cpp

@@ -154,13 +154,14 @@ void Master::handle(const Turn& t, PeerId from, const RequestExecutors& m) {
 
 void Master::handle(const Turn& t, PeerId from, const KillExecutors& m) {
   MasterApp* a = find_app(m.app);
-  t.out.push_back(Send<ToApp>{from, ExecutorRequestAnswer{m.request, a != nullptr}});
   if (!a) {
     log(t, Level::Warn,
         "Unregistered application " + m.app.value + " requested to kill executors.");
+    t.out.push_back(Send<ToApp>{from, ExecutorRequestAnswer{m.request, false}});
     return;
   }
   a->to_kill.insert(a->to_kill.end(), m.executors.begin(), m.executors.end());
+  a->kill_requests.push_back(m.request);
   // While workers are still to say what they have, none is known to be missing.
   if (state_ == RecoveryState::Alive) kill_executors(t, *a);
   schedule(t);
@@ -180,6 +181,9 @@ void Master::kill_executors(const Turn& t, MasterApp& a) {
     a.remove_executor(*id);
     kill_executor(t, e);
   }
+  // Not before: who is answered does not ask the next master again.
+  for (const uint64_t request : std::exchange(a.kill_requests, {}))
+    send(t, a, ExecutorRequestAnswer{request, true});
 }
 
 void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {

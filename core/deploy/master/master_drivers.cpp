@@ -11,13 +11,24 @@ std::string Master::not_alive(std::string_view what) const {
          std::string(what) + " in ALIVE state.";
 }
 
+namespace {
+/// Empty: it asks for nothing that no worker could have.
+std::string why_impossible(const DriverDescription& d) {
+  if (d.cores < 0 || d.memory_mib < 0)
+    return "a driver cannot have " + std::to_string(d.cores) + " cores and " +
+           std::to_string(d.memory_mib) + " MiB";
+  for (const auto& [name, amount] : d.resources)
+    if (amount <= 0) return "a driver cannot have " + std::to_string(amount) + " of " + name;
+  return {};
+}
+}  // namespace
+
 void Master::handle(const Turn& t, PeerId from, const RequestSubmitDriver& m) {
   SubmitDriverAnswer answer;
   if (state_ != RecoveryState::Alive) {
     answer.message = not_alive("accept driver submissions");
-  } else if (m.description.cores < 0 || m.description.memory_mib < 0) {
-    answer.message = "a driver cannot have " + std::to_string(m.description.cores) + " cores and " +
-                     std::to_string(m.description.memory_mib) + " MiB";
+  } else if (std::string why = why_impossible(m.description); !why.empty()) {
+    answer.message = std::move(why);
   } else {
     log(t, Level::Info, "Driver submitted " + m.description.command.main_class);
     answer = {true, create_driver(t, m.description), ""};
@@ -112,6 +123,15 @@ void Master::remove_driver(const Turn& t, const DriverId& id, DriverState state,
   persist(t, ForgottenDriver{d.id});
   completed_drivers_.push_back(std::move(d));
   schedule(t);
+}
+
+/// A supervised one runs again under another id.
+void Master::end_driver(const Turn& t, const DriverId& id, bool supervised,
+                        const std::string& why) {
+  if (supervised)
+    relaunch_driver(t, id);
+  else
+    remove_driver(t, id, DriverState::Error, why);
 }
 
 /// A lost worker's driver goes on under a new id, so that the old one's late news is nobody's.

@@ -28,6 +28,7 @@ void Master::begin_recovery(const Turn& t, const RecoveredState& s) {
     w.id = id, w.host = p.host, w.port = p.port, w.cores = p.cores;
     w.memory_mib = p.memory_mib, w.web_ui_url = p.web_ui_url, w.master_url = options_.url;
     w.resources = w.resources_free = p.resources;
+    w.epoch = p.epoch;
     w.state = WorkerState::Unknown;
     w.last_heartbeat = t.now;
     workers_[id] = std::move(w);
@@ -148,10 +149,8 @@ void Master::complete_recovery(const Turn& t) {
     if (d.state == DriverState::Unknown && d.worker.value.empty()) homeless.push_back(id);
   for (const DriverId& id : homeless) {
     log(t, Level::Warn, "Driver " + id.value + " was not found after master recovery");
-    if (drivers_.at(id).description.supervise)
-      relaunch_driver(t, id);
-    else
-      remove_driver(t, id, DriverState::Error, "no worker had it after the master's recovery");
+    end_driver(t, id, drivers_.at(id).description.supervise,
+               "no worker had it after the master's recovery");
   }
   state_ = RecoveryState::Alive;
   log(t, Level::Info, "Recovery complete - resuming operations!");

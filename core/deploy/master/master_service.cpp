@@ -7,6 +7,7 @@
 #include "core/deploy/service_parts.hpp"
 #include "core/shell.hpp"
 #include "net/names.hpp"
+#include "net/process/file_lock.hpp"
 
 namespace tinderbox::core {
 
@@ -20,9 +21,9 @@ class MasterService::Impl {
         endpoint_(net::make_socket_endpoint(loop)),
         board_(*endpoint_),
         zone_(local_zone(loop.now())) {
-    open_recovery();
     int port =
         listen_on(*endpoint_, options_.conf, options_.bind_host, options_.port, "sparkMaster");
+    open_recovery();
     url_ = "spark://" + conf::to_string({options_.host, static_cast<uint16_t>(port)});
     if (options_.web_ui_port) start_pages();
     MasterOptions machine = master_options(options_.conf);
@@ -45,8 +46,10 @@ class MasterService::Impl {
   void apply(const Persist& e) {
     if (!log_) return;
     Result<bool> kept = log_->append(e.record);
+    if (kept) return;
     // Going on would mean promises that a restart breaks.
-    if (!kept) apply(Exit{1, "the recovery log can't be written: " + kept.error().message});
+    apply(Exit{1, "the recovery log can't be written: " + kept.error().message});
+    shell_->halt();
   }
   void apply(const Exit& e) { on_exit_(e.code, e.reason); }
 
@@ -60,8 +63,20 @@ class MasterService::Impl {
     if (mode == "NONE") return;
     if (mode != "FILESYSTEM")
       throw conf::Error("spark.deploy.recoveryMode is " + mode + "; use NONE or FILESYSTEM");
-    log_ =
-        std::make_unique<RecoveryLog>(*files_, options_.conf.get(conf::kDeployRecoveryDirectory));
+    const std::string directory = options_.conf.get(conf::kDeployRecoveryDirectory);
+    lock(directory);
+    log_ = std::make_unique<RecoveryLog>(*files_, directory);
+  }
+
+  /// Opening a log replaces its file: a master that has it open would go on writing to nowhere.
+  void lock(const std::string& directory) {
+    if (directory.empty() || !files_->make_directories(directory)) return;  // the log says why not
+    Result<net::FileLock> taken = net::FileLock::take(directory + "/master.lock");
+    if (!taken)
+      throw conf::Error("spark.deploy.recoveryDirectory is " + directory +
+                        ", and another master uses it (" + taken.error().message +
+                        "); give each master its own, or stop the other one");
+    lock_ = std::move(*taken);
   }
 
   void start_pages() {
@@ -77,6 +92,7 @@ class MasterService::Impl {
   MasterServiceOptions options_;
   OnExit on_exit_;
   std::unique_ptr<net::Files> files_;
+  net::FileLock lock_;
   std::unique_ptr<RecoveryLog> log_;
   std::unique_ptr<net::SocketEndpoint> endpoint_;
   Switchboard board_;

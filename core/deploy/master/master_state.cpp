@@ -8,6 +8,7 @@ namespace tinderbox::core {
 ResourceAddresses MasterWorker::choose(const ResourceAmounts& wanted) const {
   ResourceAddresses chosen;
   for (const auto& [name, amount] : wanted) {
+    if (amount <= 0) continue;
     const std::vector<std::string>& free = resources_free.at(name);
     chosen[name].assign(free.begin(), free.begin() + amount);
   }

@@ -55,6 +55,7 @@ struct MasterWorker {
   int64_t memory_mib = 0;
   std::string web_ui_url;
   std::string master_url;  // by which the worker reaches this master
+  int64_t epoch = 0;       // of its process: another one may come with the same id
   PeerId peer = 0;
   WorkerState state = WorkerState::Alive;
   Time last_heartbeat{};
@@ -143,10 +144,11 @@ struct MasterApp {
   AppState state = AppState::Waiting;
   std::map<int32_t, MasterExecutor> executors;
   int32_t next_executor = 0;
-  std::vector<std::string> to_kill;  // executors, as asked; a master that recovers does so later
-  int32_t failures = 0;              // of executors, since the last that ran
-  int32_t short_runs = 0;            // of executors, one after the other
-  Time not_before{};                 // of its next executor
+  std::vector<std::string> to_kill;     // executors, as asked; a master that recovers does so later
+  std::vector<uint64_t> kill_requests;  // to be answered when that is done
+  int32_t failures = 0;                 // of executors, since the last that ran
+  int32_t short_runs = 0;               // of executors, one after the other
+  Time not_before{};                    // of its next executor
   std::map<int32_t, ProfileDemand> demands;  // by resource profile
   int32_t cores_granted = 0;
   std::string reason;  // why it gets no executor, as it was told

@@ -14,6 +14,21 @@ constexpr int32_t kMostCores = 1 << 14;
 std::string address_of(const std::string& host, int32_t port) {
   return host + ":" + std::to_string(port);
 }
+/// Empty: the worker is welcome. `known`: the living one of the same id, of another process.
+std::string why_refused(const RegisterWorker& m, const MasterWorker* known) {
+  if (m.id.value.empty() || m.cores < 0 || m.cores > kMostCores || m.memory_mib < 0)
+    return "worker '" + m.id.value + "' offers " + std::to_string(m.cores) + " cores and " +
+           std::to_string(m.memory_mib) + " MiB; it needs an id, 0 to " +
+           std::to_string(kMostCores) + " cores and no negative memory";
+  if (known && (known->host != m.host || known->port != m.port))
+    return "Duplicate worker ID: " + m.id.value + " is at " + address_of(known->host, known->port) +
+           ", and comes from " + address_of(m.host, m.port) +
+           " too; spark.worker.idPattern must tell them apart";
+  for (const auto& [name, addresses] : m.resources)
+    if (std::set<std::string>(addresses.begin(), addresses.end()).size() != addresses.size())
+      return "worker " + m.id.value + " names an address of " + name + " twice";
+  return {};
+}
 int64_t seconds(Duration d) { return std::chrono::duration_cast<std::chrono::seconds>(d).count(); }
 }  // namespace
 
@@ -27,7 +42,8 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
     t.out.push_back(Send<ToWorker>{from, MasterInStandby{}});
     return;
   }
-  if (MasterWorker* known = live_worker(m.id)) {
+  MasterWorker* known = live_worker(m.id);
+  if (known && known->epoch == m.who.epoch) {
     known->master_url = m.master_address_used;
     for (const auto& [key, e] : known->executors) known->unheard_executors.insert(key);
     for (const auto& [id, d] : known->drivers) known->unheard_drivers.insert(id);
@@ -35,24 +51,25 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
     send(t, *known, RegisteredWorker{m.master_address_used, options_.web_ui_url, true});
     return;
   }
-  if (m.id.value.empty() || m.cores < 0 || m.cores > kMostCores || m.memory_mib < 0) {
-    t.out.push_back(Send<ToWorker>{
-        from, RegisterWorkerFailed{"worker '" + m.id.value + "' offers " + std::to_string(m.cores) +
-                                   " cores and " + std::to_string(m.memory_mib) +
-                                   " MiB; it needs an id, 0 to " + std::to_string(kMostCores) +
-                                   " cores and no negative memory"}});
+  if (std::string why = why_refused(m, known); !why.empty()) {
+    log(t, Level::Warn, why);
+    t.out.push_back(Send<ToWorker>{from, RegisterWorkerFailed{std::move(why)}});
     return;
   }
+  if (known) remove_worker(t, *known, "Worker replaced by a new worker with same id");
   if (!make_room_at(t, from, m)) return;
   MasterWorker w;
   w.id = m.id, w.host = m.host, w.port = m.port;
   w.cores = m.cores, w.memory_mib = m.memory_mib;
   w.web_ui_url = m.web_ui_url, w.master_url = m.master_address_used;
   w.resources = w.resources_free = m.resources;
+  w.epoch = m.who.epoch;
+  if (m.decommissioned) w.state = WorkerState::Decommissioned;
   MasterWorker& added = workers_.insert_or_assign(m.id, std::move(w)).first->second;
   attach(t, from, added);
-  persist(t,
-          PersistedWorker{m.id, m.host, m.port, m.cores, m.memory_mib, m.web_ui_url, m.resources});
+  if (!m.decommissioned)
+    persist(t, PersistedWorker{m.id, m.host, m.port, m.cores, m.memory_mib, m.web_ui_url,
+                               m.resources, m.who.epoch});
   log(t, Level::Info,
       "Registering worker " + address_of(m.host, m.port) + " with " + std::to_string(m.cores) +
           " cores, " + std::to_string(m.memory_mib) + " MiB RAM" +
@@ -107,7 +124,8 @@ void Master::handle(const Turn& t, PeerId from, const WorkerLatestState& m) {
   }
 }
 
-/// What ended by itself the worker has reported before its state.
+/// Executors that ended by themselves the worker has reported before its state. A driver may have
+/// ended while its connection was lost: only who wants that is run again.
 void Master::end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState& m) {
   std::set<ExecutorKey> executors = std::exchange(w.unheard_executors, {});
   std::set<DriverId> drivers = std::exchange(w.unheard_drivers, {});
@@ -122,7 +140,9 @@ void Master::end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState
                          ExecutorState::Lost,
                          "the order to start it was lost with the worker's connection",
                          {}});
-  for (const DriverId& id : drivers) relaunch_driver(t, id);
+  const std::string why =
+      "it ended, or the order to start it was lost, with the worker's connection";
+  for (const DriverId& id : drivers) end_driver(t, id, w.drivers.at(id).supervise, why);
 }
 
 void Master::handle(const Turn& t, PeerId, const WorkerDecommissioning& m) {
@@ -158,12 +178,7 @@ void Master::remove_worker(const Turn& t, MasterWorker& w, const std::string& wh
   w.clear();
   for (auto& [id, a] : apps_) send(t, a, WorkerRemoved{w.id, w.host, why});
   persist(t, ForgottenWorker{w.id});
-  for (const auto& [id, d] : drivers) {
-    if (d.supervise)
-      relaunch_driver(t, id);
-    else
-      remove_driver(t, id, DriverState::Error, "worker lost: " + why);
-  }
+  for (const auto& [id, d] : drivers) end_driver(t, id, d.supervise, "worker lost: " + why);
   schedule(t);
 }
 
@@ -174,7 +189,8 @@ void Master::check_workers(const Turn& t) {
   for (const WorkerId& id : silent) {
     MasterWorker& w = workers_.at(id);
     if (w.state == WorkerState::Dead) {
-      Duration kept = (options_.dead_worker_persistence + 1) * options_.worker_timeout;
+      const Duration kept =
+          (int64_t{options_.dead_worker_persistence} + 1) * options_.worker_timeout;
       if (w.last_heartbeat < t.now - kept) workers_.erase(id);
     } else if (w.state != WorkerState::Unknown) {
       std::string limit = std::to_string(seconds(options_.worker_timeout));

@@ -9,7 +9,6 @@ namespace tinderbox::core {
 namespace {
 
 constexpr size_t kHeader = 12;
-constexpr uint64_t kMaxBody = 64 << 20;
 
 void put(Bytes& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
@@ -38,7 +37,6 @@ void fold(RecoveredState& s, const PersistedRecord& record) {
 Result<std::string_view> first_body(std::string_view rest) {
   if (rest.size() < kHeader) return Error{"a torn header"};
   uint64_t length = get(rest, 4);
-  if (length > kMaxBody) return Error{"an impossible length"};
   if (rest.size() - kHeader < length) return Error{"a torn record"};
   std::string_view body = rest.substr(kHeader, length);
   if (checksum(body) != get(rest.substr(4), 8)) return Error{"a record that fails its checksum"};

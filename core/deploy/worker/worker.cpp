@@ -59,6 +59,7 @@ void Worker::handle(const Turn& t, const StartWorker&) {
   std::variant<std::string, int64_t> values[] = {compact_date(t.now, options_.zone), options_.host,
                                                  int64_t{options_.port}};
   id_.value = fill_pattern(options_.id_pattern, values);
+  epoch_ = t.now.time_since_epoch().count();
   log(t, Level::Info,
       "Starting worker " + options_.host + ":" + std::to_string(options_.port) + " with " +
           std::to_string(options_.cores) + " cores, " + std::to_string(options_.memory_mib) +
@@ -130,7 +131,7 @@ void Worker::handle(const Turn& t, const Connected& e) {
   }
   if (!e.peer) return;
   tried_[e.peer] = ticket.url;
-  t.out.push_back(Send<ToMaster>{e.peer, RegisterWorker{{},
+  t.out.push_back(Send<ToMaster>{e.peer, RegisterWorker{{"", {}, epoch_, ""},
                                                         id_,
                                                         options_.host,
                                                         options_.port,
@@ -138,7 +139,8 @@ void Worker::handle(const Turn& t, const Connected& e) {
                                                         options_.memory_mib,
                                                         options_.web_ui_url,
                                                         ticket.url,
-                                                        options_.resources}});
+                                                        options_.resources,
+                                                        decommissioned_}});
 }
 
 void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {

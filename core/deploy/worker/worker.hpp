@@ -223,6 +223,7 @@ class Worker {
   std::mt19937_64 random_;
   double fuzz_ = 1;  // of the registration's intervals
   WorkerId id_;
+  int64_t epoch_ = 0;  // tells this process from another one with the same id
 
   bool stopping_ = false, exited_ = false, decommissioned_ = false;
   int exit_code_ = 0;

@@ -187,8 +187,10 @@ WorkerExecutorRow Worker::row_of(const Executor& e) {
 std::vector<ExecutorDescription> Worker::running_executors() const {
   std::vector<ExecutorDescription> running;
   for (const auto& [key, e] : executors_)
-    running.push_back({key.first, key.second, e.launch.profile, e.launch.cores, e.launch.memory_mib,
-                       e.state, e.launch.resources});
+    // The master that had one killed has given its cores to others.
+    if (!e.killed)
+      running.push_back({key.first, key.second, e.launch.profile, e.launch.cores,
+                         e.launch.memory_mib, e.state, e.launch.resources});
   return running;
 }
 

@@ -200,7 +200,7 @@ std::vector<ExecutorId> Allocation::removable(
     if (fresh)
       at->second = monitor_.count(one.profile) - monitor_.pending_removal(one.profile) -
                    monitor_.decommissioning(one.profile);
-    if (at->second - 1 < options_.min_executors || at->second - 1 < target->second) continue;
+    if (at->second - 1 < target->second) continue;  // which is the minimum or more
     --at->second;
     chosen.push_back(one.executor);
   }

@@ -68,10 +68,12 @@ bool DagScheduler::held_back(JobRequest& request, JobId id, Turn& turn) {
     return false;
   }
   clean_up(id);
-  if (error.empty())
+  if (error.empty()) {
     delay_job(request, id, most, turn);
-  else
+  } else {
+    delayed_.erase(id);
     refuse(request.ticket, id, std::move(error), turn);
+  }
   return true;
 }
 
@@ -133,7 +135,8 @@ void DagScheduler::give_up_attempt(Stage& stage, const TaskEnd& end, Turn& turn)
 }
 
 void DagScheduler::barrier_task_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
-  if (end.set.spec().attempt != stage.info.attempt) return;
+  // The others of an attempt that is given up end because of that.
+  if (outdated(stage, end.set.spec().attempt)) return;
   const std::string why = "Stage failed because barrier task " + task_text(stage, end) +
                           " finished unsuccessfully.\n" + error_text(end.reason);
   give_up_attempt(stage, end, turn);

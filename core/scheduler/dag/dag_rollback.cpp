@@ -64,7 +64,9 @@ bool DagScheduler::roll_back(StageId source, Turn& turn) {
 /// To be called before tasks are made of what `stage` lacks. False: no job needs it any more.
 bool DagScheduler::start_anew(Stage& stage, Turn& turn) {
   if (!stage.is_map() || !stage.all_or_nothing() || available(stage)) return true;
-  if (stage.indeterminate() && !roll_back(stage.id, turn)) return false;
+  // Of a stage that never ran, not even for an earlier job, nobody has read anything.
+  const bool ran = stage.next_attempt > 0 || outputs_.available(stage.shuffle->id) > 0;
+  if (stage.indeterminate() && ran && !roll_back(stage.id, turn)) return false;
   forget_outputs(stage);
   return true;
 }

@@ -61,8 +61,8 @@ class DagScheduler final : public StageProgress {
   /// `worker_host`: the whole host is gone.
   void executor_lost(const ExecutorId& executor, const std::string& worker_host, Turn& turn);
   void worker_removed(const std::string& host);
-  /// Of a decommissioned executor to others.
-  void outputs_moved() { placement_.forget(); }
+  /// Cached partitions of a decommissioned executor have another place.
+  void blocks_moved() { placement_.forget(); }
   bool output_moved(const TaskSet& set, int32_t index, TaskId made_by,
                     const ExecutorId& from) const override;
 

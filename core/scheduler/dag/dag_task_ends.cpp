@@ -22,15 +22,18 @@ void publish_end(TaskEnd& end, Turn& turn) {
 
 void DagScheduler::task_ended(TaskEnd& end, Turn& turn) {
   const TaskSetSpec& spec = end.set.spec();
-  commits_.attempt_ended(spec.stage, spec.attempt, end.info.partition, end.info.attempt,
-                         end.reason.kind);
   Stage* stage = find(spec.stage);
+  const bool for_nothing =
+      end.reason.kind == TaskEndKind::Success && stage && outdated(*stage, spec.attempt);
+  // A later attempt commits in its place.
+  commits_.attempt_ended(spec.stage, spec.attempt, end.info.partition, end.info.attempt,
+                         for_nothing ? TaskEndKind::TaskKilled : end.reason.kind);
   if (stage) apply_accumulators(*stage, end, turn);
   publish_end(end, turn);
   if (!stage) return;
   switch (end.reason.kind) {
     case TaskEndKind::Success:
-      if (outdated(*stage, spec.attempt)) return;
+      if (for_nothing) return;
       if (spec.attempt < stage->info.attempt)
         tasks_.output_completed(stage->id, end.set.output(end.index), turn);
       return stage->is_map() ? output_ready(*stage, end, turn) : result_ready(*stage, end, turn);
@@ -150,20 +153,22 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
   if (running_.contains(stage.id)) mark_finished(stage, error_text(reason), !abort, turn);
   outputs_lost(map_stage, reason);
   const int64_t epoch = spec.epoch;
-  if (stage.root->barrier) give_up_attempt(stage, end, turn);
-  if (const std::string why = why_no_retry(stage, error_text(reason)); !why.empty()) {
-    abort_stage(stage.id, why, turn);
-  } else {
-    const bool indeterminate = map_stage.indeterminate();
-    const StageId source = map_stage.id;
+  if (stage.root->barrier && !outdated(stage, spec.attempt)) give_up_attempt(stage, end, turn);
+  const StageId source = map_stage.id;
+  const std::string why = why_no_retry(stage, error_text(reason));
+  const bool revokes = why.empty() && map_stage.indeterminate();
+  if (why.empty()) {
     retry_later(stage.id, turn);
     failed_.insert(source);
-    if (indeterminate) roll_back(source, turn);
+  } else {
+    abort_stage(stage.id, why, turn);
   }
   const bool host_goes =
       decommission && !decommission->worker_host.empty() && options_.unregister_outputs_on_host;
   if (!executor.value.empty())
     remove_executor_and_outputs(executor, host_goes ? reason.address.host : "", epoch, turn);
+  // Outputs that only have another place by now are still those that its readers have read.
+  if (revokes && !available(stages_.at(source))) roll_back(source, turn);
 }
 
 void DagScheduler::outputs_lost(Stage& map_stage, const TaskEndReason& reason) {

@@ -36,7 +36,7 @@ struct Stage {
   JobId first_job;
   std::set<JobId> jobs;  // those that need it
   int32_t next_attempt = 0;
-  std::set<int32_t> failed_attempts;  // by fetch failures, since the last success
+  std::set<int32_t> failed_attempts;  // by fetch or barrier failures, since the last success
   /// Attempts before it read what was thrown away since: what they still give counts for nothing.
   int32_t first_valid_attempt = 0;
   /// Map stage: outputs that the latest attempt still owes.

@@ -14,9 +14,11 @@ Profiles::Profiles(const DriverOptions& options) : options_(options) {
 
 int32_t Profiles::id_of(const ResourceProfile& profile) {
   const auto [at, fresh] = ids_.try_emplace(profile, count());
-  if (fresh)
-    all_.push_back({profile, needs_of(profile, options_.profile),
-                    profile.task_only() && !options_.allocation});
+  if (!fresh) return at->second;
+  const bool borrows = profile.task_only() && !options_.allocation;
+  all_.push_back({profile, needs_of(profile, options_.profile), borrows});
+  // Executors of its own are like those of the default profile, for which it was checked.
+  if (profile.task_only() && !borrows) all_.back().profile.executor = options_.profile.executor;
   return at->second;
 }
 

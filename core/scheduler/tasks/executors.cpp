@@ -30,6 +30,12 @@ int32_t Executors::of_peer(PeerId peer) const {
   return it == by_peer_.end() ? -1 : it->second;
 }
 
+bool Executors::others_on_host(int32_t slot) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const Executor& e) {
+    return e.slot != slot && e.host == at(slot).host && connected(e.slot);
+  });
+}
+
 namespace {
 std::string unknown_profile(const ExecutorId& executor, int32_t profile) {
   return "executor " + executor.value + " is of resource profile " + std::to_string(profile) +

@@ -104,6 +104,9 @@ class Executors {
            s == Executor::State::Draining;
   }
 
+  /// Some other executor of its host speaks with the driver.
+  bool others_on_host(int32_t slot) const;
+
   /// Answers ApplicationConfig or ExecutorRefused.
   void hello(PeerId from, const ExecutorHello& hello, Turn& turn);
   /// Answers ExecutorRegistered or ExecutorRefused. −1: refused.
@@ -116,7 +119,6 @@ class Executors {
   /// Null: it is not decommissioned, or so long gone that it is forgotten.
   const Decommission* decommission_of(int32_t slot) const;
   void peer_lost(PeerId peer);
-  bool greeted(PeerId peer) const { return greeted_.contains(peer); }
 
  private:
   struct Host {

@@ -24,15 +24,8 @@ void TaskScheduler::update(int32_t executor, TaskUpdate& u, Turn& turn) {
   switch (u.state) {
     case TaskState::Launching:
       return;
-    case TaskState::Running: {
-      Executor& e = executors_.at(executor);
-      a->running = true;
-      no_longer_revoking(*a, e);
-      no_longer_ahead(*a, e);
-      announce(u.id, *a, turn);
-      update_idle(executor);
-      return;
-    }
+    case TaskState::Running:
+      return runs(u.id, *a, turn);
     case TaskState::Finished:
       return finished(u.id, u, turn);
     case TaskState::Failed:
@@ -46,6 +39,22 @@ void TaskScheduler::update(int32_t executor, TaskUpdate& u, Turn& turn) {
       return failed(u.id, std::move(reason), &u, turn);
     }
   }
+}
+
+void TaskScheduler::runs(TaskId id, Attempt& a, Turn& turn) {
+  Executor& e = executors_.at(a.executor);
+  a.running = true;
+  no_longer_revoking(a, e);
+  no_longer_ahead(a, e);
+  announce(id, a, turn);
+  update_idle(a.executor);
+}
+
+bool TaskScheduler::runs(int32_t executor, TaskId id, Turn& turn) {
+  Attempt* a = attempts_.find(id);
+  if (!a || a->executor != executor || a->fetching_result) return false;
+  runs(id, *a, turn);
+  return true;
 }
 
 /// Results of map tasks are small and stay: they don't count.

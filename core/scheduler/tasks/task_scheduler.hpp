@@ -86,6 +86,9 @@ class TaskScheduler {
   void executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn);
 
   void status(int32_t executor, StatusUpdates updates, Turn& turn);
+  /// The executor says of a task, by what it asks, that it runs: so its end will be told, whatever
+  /// comes. False: it does not run there, as far as the driver is concerned.
+  bool runs(int32_t executor, TaskId id, Turn& turn);
   void revoked(int32_t executor, const TasksRevoked& answer, Turn& turn);
   void result_fetched(ResultFetched result, Turn& turn);
   /// What running tasks have read so far.
@@ -235,6 +238,7 @@ class TaskScheduler {
 
   // task_ends.cpp: one attempt on its way back
   void update(int32_t executor, TaskUpdate& update, Turn& turn);
+  void runs(TaskId id, Attempt& attempt, Turn& turn);
   bool within_result_size(TaskSet& set, const TaskUpdate& update, Turn& turn);
   void finished(TaskId id, TaskUpdate& update, Turn& turn);
   void fetch_result(TaskId id, Attempt& attempt, TaskUpdate& update, Turn& turn);

@@ -123,6 +123,22 @@ TEST_CASE("M21 a supervised driver moves to another worker, and the first is tol
   CHECK(s.active_apps[0].id == next);
 }
 
+TEST_CASE("a driver that wants less than nothing is refused", "[master]") {
+  Run r;
+  RegisterWorker m = worker_of("a");
+  m.resources = {{"gpu", {"0"}}};
+  r.from(1, m);
+  DriverDescription d = driver(true);
+  const int32_t amount = GENERATE(-1, 0);
+  d.resources = {{"gpu", amount}};
+  const auto out = r.from(200, RequestSubmitDriver{{}, d});
+  const auto answers = to_client<SubmitDriverAnswer>(out);
+  REQUIRE(answers.size() == 1);
+  CHECK_FALSE(answers[0].message.success);
+  CHECK(answers[0].message.message == "a driver cannot have " + std::to_string(amount) + " of gpu");
+  CHECK(all<Persist>(out).empty());
+}
+
 TEST_CASE("a driver that is not supervised ends in ERROR with its worker", "[master]") {
   Run r;
   r.from(1, worker_of("a"));

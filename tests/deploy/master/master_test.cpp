@@ -64,7 +64,56 @@ TEST_CASE("a worker that offers nonsense is refused", "[master]") {
   CHECK(to_worker<RegisterWorkerFailed>(r.from(1, worker_of("a", -1))).size() == 1);
   CHECK(to_worker<RegisterWorkerFailed>(r.from(1, worker_of("a", 1, -5))).size() == 1);
   CHECK(to_worker<RegisterWorkerFailed>(r.from(1, worker_of("a", INT32_MAX))).size() == 1);
+  RegisterWorker twice = worker_of("a");
+  twice.resources = {{"gpu", {"0", "1", "0"}}};
+  CHECK(to_worker<RegisterWorkerFailed>(r.from(1, twice)).at(0).message.message ==
+        "worker worker-a names an address of gpu twice");
   CHECK(r.status().workers.empty());
+}
+
+namespace {
+RegisterWorker began(int64_t epoch, int32_t cores = 10) {
+  RegisterWorker m = worker_of("a", cores);
+  m.who.epoch = epoch;
+  return m;
+}
+}  // namespace
+
+TEST_CASE("another process with a worker's id takes its place", "[master]") {
+  Run r;
+  r.from(1, began(1));
+  r.add_app(100, app_of(4));
+  SECTION("of one that runs") { REQUIRE(r.worker("a").cores_used == 4); }
+  SECTION("of one that is decommissioned") { r.from(1, WorkerDecommissioning{{"worker-a"}}); }
+  const auto out = r.from(2, began(2, 6));
+  CHECK_FALSE(to_worker<RegisteredWorker>(out).at(0).message.duplicate);
+  CHECK(to_app<WorkerRemoved>(out).size() == 1);
+  CHECK(to_worker<LaunchExecutor>(out).at(0).to == 2);
+  REQUIRE(r.status().workers.size() == 1);
+  CHECK(r.worker("a").state == WorkerState::Alive);
+  CHECK(r.worker("a").cores == 6);
+  r.feed(PeerLost{1});
+  CHECK(r.worker("a").state == WorkerState::Alive);
+}
+
+TEST_CASE("an id that two hosts have is the first one's", "[master]") {
+  Run r;
+  r.from(1, began(1));
+  RegisterWorker other = began(2);
+  other.host = "b";
+  CHECK(to_worker<RegisterWorkerFailed>(r.from(2, other)).at(0).message.message ==
+        "Duplicate worker ID: worker-a is at a:4000, and comes from b:4000 too; "
+        "spark.worker.idPattern must tell them apart");
+  CHECK(r.worker("a").state == WorkerState::Alive);
+}
+
+TEST_CASE("a worker that registers while it is decommissioned gets nothing", "[master]") {
+  Run r;
+  r.add_app(100, app_of(4));
+  RegisterWorker m = began(1);
+  m.decommissioned = true;
+  CHECK(to_worker<LaunchExecutor>(r.from(1, m)).empty());
+  CHECK(r.worker("a").state == WorkerState::Decommissioned);
 }
 
 TEST_CASE("M25 no heartbeat for 60 s: DEAD and executors LOST; gone after 16 timeouts",
@@ -277,4 +326,17 @@ TEST_CASE("orders that were lost with a worker's connection are given again", "[
   out = r.from(3, WorkerLatestState{{"worker-a"}, {running(app.value, 1, 1)}, {}});
   CHECK(to_worker<LaunchExecutor>(out).empty());
   CHECK(to_worker<KillExecutor>(out).empty());
+}
+
+TEST_CASE("a driver that ended, or never began, while its worker's connection was lost",
+          "[master]") {
+  Run r;
+  r.from(1, worker_of("a"));
+  const bool supervised = GENERATE(true, false);
+  r.from(200, RequestSubmitDriver{{}, driver(supervised)});
+  r.from(2, worker_of("a"));
+  const auto out = r.from(2, WorkerLatestState{{"worker-a"}, {}, {}});
+  CHECK(to_worker<LaunchDriver>(out).size() == (supervised ? 1 : 0));
+  CHECK(r.status().completed_drivers.at(0).state ==
+        (supervised ? DriverState::Relaunching : DriverState::Error));
 }

@@ -220,3 +220,14 @@ TEST_CASE("an application's local directories go when it has finished and its la
   CHECK(all<RemoveDirectories>(r.from(1, ApplicationFinished{{"app-2"}})).size() == 1);
   CHECK(all<RemoveDirectories>(r.from(1, ApplicationFinished{{"app-2"}})).empty());
 }
+
+TEST_CASE("a master that comes hears nothing of executors that are being killed", "[worker]") {
+  Run r;
+  r.start();
+  r.running(0);
+  r.running(1);
+  r.from(1, KillExecutor{"spark://m:7077", {"app-1"}, 0});
+  const auto told = to_master<WorkerLatestState>(r.join_again());
+  REQUIRE(told.at(0).message.executors.size() == 1);
+  CHECK(told[0].message.executors[0].executor == 1);
+}

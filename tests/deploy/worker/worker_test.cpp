@@ -17,7 +17,7 @@ TEST_CASE("a worker registers with every master and then belongs to the one that
   auto hello = to_master<RegisterWorker>(r.feed(Connected{1, 11}));
   REQUIRE(hello.size() == 1);
   CHECK(hello[0].to == 11);
-  CHECK(hello[0].message == RegisterWorker{{},
+  CHECK(hello[0].message == RegisterWorker{{"", {}, kStart.time_since_epoch().count(), ""},
                                            {"worker-20261121084647-w-4000"},
                                            "w",
                                            4000,

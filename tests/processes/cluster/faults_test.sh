@@ -33,12 +33,26 @@ check "the driver is killed: the master has the cores back within 5 s" driver_ki
 
 stop_cluster
 
+# The master has their cores back before they have ended.
+no_executors() {
+  local tries=200
+  until [ -z "$(executors)" ]; do
+    (( tries-- > 0 )) || { echo "executors left: $(executors)"; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+}
 two_executors() {
   local tries=200
   until [ "$(executors | wc -w)" = 2 ]; do
     (( tries-- > 0 )) || { echo "executors: $(executors)"; return 1; }
     read -rt 0.05 <> <(:) || true
   done
+}
+# A second master with the first one's log would take it away.
+log_is_taken() {
+  "$TINDERBOX" master --host 127.0.0.1 --port 0 --webui-port 0 --conf spark.deploy.recoveryMode=FILESYSTEM \
+    --conf spark.deploy.recoveryDirectory="$dir/recovery-FILESYSTEM" > "$dir/second.log" 2>&1 && return 1
+  grep 'another master uses it' "$dir/second.log"
 }
 # master_restart MODE: kills the master in the middle of a job and starts another one at the same address.
 master_restart() {
@@ -49,6 +63,7 @@ master_restart() {
   submit_long "$dir/$mode.out"
   json_is coresused 2 && two_executors || return 1
   before=$(executors)
+  [ "$mode" = NONE ] || log_is_taken || return 1
   kill -9 "$master_pid"
   wait "$master_pid" 2>/dev/null
   start_daemon "master-$mode" master --host 127.0.0.1 --port "${master_url##*:}" --webui-port "${master_ui##*:}" \
@@ -61,7 +76,7 @@ master_restart() {
   fi
   touch "$dir/$mode.out.enough"
   wait $driver || { cat "$dir/$mode.out"; return 1; }
-  grep -q 'right result' "$dir/$mode.out" && json_is coresused 0 10 && [ -z "$(executors)" ]
+  grep -q 'right result' "$dir/$mode.out" && json_is coresused 0 10 && no_executors
 }
 check "FILESYSTEM recovery: workers and application come back, no executor is doubled" master_restart FILESYSTEM
 stop_cluster

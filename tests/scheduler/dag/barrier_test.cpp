@@ -95,6 +95,21 @@ TEST_CASE("D68 two failures of one attempt are one, those of an old attempt none
   c.check_succeeded(c.ticket);
 }
 
+TEST_CASE("the others of a failed barrier task are killed once", "[dag]") {
+  TwoStages c(shuffle(together(4), 1));
+  const std::vector<Sent> first = c.live(0, 0);
+  c.fail(first[0], "no");
+  CHECK(c.messages<KillTask>().size() == 3);
+  for (size_t i = 1; i < 4; ++i) {
+    c.killed(first[i]);
+    CHECK(c.messages<KillTask>().empty());
+  }
+  c.advance(200ms);
+  c.maps_ok(0, 1, {0, 1, 2, 3});
+  c.results_ok(1);
+  c.check_succeeded(c.ticket);
+}
+
 TEST_CASE("outputs of a barrier attempt that failed don't count, however late", "[dag]") {
   TwoStages c(shuffle(together(2), 1));
   const Sent late = c.task(0, 0, 1);
@@ -227,6 +242,19 @@ TEST_CASE("a job waits for slots for its barrier stage, and starts when they are
   c.results_ok(c.live()[0].stage.value);
   CHECK(c.error(t).empty());
   CHECK(c.results[t].size() == 3);
+  CHECK(c.driver.idle_state_is_clean());
+}
+
+TEST_CASE("nothing is left of a job that becomes unsupported while it waits for slots", "[dag]") {
+  Cluster c(test_options(0));
+  c.executor("A", 2);
+  const auto base = rdd(3);
+  const uint64_t t = c.job(together(3, {narrow(base)}));
+  CHECK_FALSE(c.ended(t));
+  c.on(CheckpointDone{base->id, rdd(4)});
+  c.advance(15s);
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).starts_with(kChain));
   CHECK(c.driver.idle_state_is_clean());
 }
 

@@ -146,6 +146,42 @@ TEST_CASE("a result that comes after its input was rolled back does not count", 
   c.check_clean();
 }
 
+TEST_CASE("a result that does not count leaves its permission to commit to the next attempt",
+          "[dag]") {
+  Unsteady c;
+  const auto may_commit = [&](const Sent& s) {
+    c.from(s.executor,
+           AskPermissionToCommit{9, s.stage, s.stage_attempt, s.partition, s.number, s.id});
+    REQUIRE(c.messages<CommitAnswer>().size() == 1);
+    return c.messages<CommitAnswer>()[0].allowed;
+  };
+  const Sent late = c.first_lost();
+  CHECK(may_commit(late));
+  c.succeed(late, "of the old maps");
+  c.advance(200ms);
+  c.maps_ok(0, 1);
+  CHECK(may_commit(c.task(1, 1, 1)));
+  c.results_ok(1, 1);
+  c.check_succeeded(c.ticket);
+}
+
+TEST_CASE("an indeterminate stage that never ran has given nobody anything", "[dag]") {
+  Dag c;
+  const ShufflePtr s = shuffle(unsteady(2, {}, at({"A", "B"})), 2);
+  const NodePtr kept = cached_on({"C", "D"}, {s});
+  c.holds("C", *kept, 0);
+  c.holds("D", *kept, 1);
+  const uint64_t t = c.job(rdd(2, {narrow(kept)}));
+  c.succeed(c.task(1, 0, 0), "42");
+  const uint64_t t2 = c.job(after(2, {s}));
+  REQUIRE_FALSE(c.ended(t));
+  c.maps_ok(0);
+  c.results_ok(2);
+  c.results_ok(1);
+  CHECK(c.error(t2).empty());
+  c.check_succeeded(t);
+}
+
 TEST_CASE("a stage that runs while its input is rolled back starts anew", "[dag]") {
   Dag c;
   const ShufflePtr s0 = shuffle(unsteady(2, {}, at({"A", "B"})), 2);

@@ -159,7 +159,7 @@ namespace {
 constexpr StageId kStage{3};
 
 AskPermissionToCommit ask(int32_t attempt, int32_t stage_attempt = 0, int32_t partition = 0) {
-  return {1, kStage, stage_attempt, partition, attempt};
+  return {1, kStage, stage_attempt, partition, attempt, {}};
 }
 
 /// Attempt 0 may commit partition 0 of a stage that has started.

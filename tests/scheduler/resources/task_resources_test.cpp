@@ -209,6 +209,27 @@ TEST_CASE("the cluster manager is asked for executors of each profile", "[resour
   CHECK(asked.back().profiles == std::vector<ProfileRequest>{{1, 2, 4, 2048, {{"gpu", 1}}}});
 }
 
+TEST_CASE("with dynamic allocation a profile of tasks alone has executors like the default ones",
+          "[resources]") {
+  Gpus c(dynamic(gpus(1, 1)));
+  c.on(StartDriver{});
+  const uint64_t t = c.submit(c.with(gpu_tasks(1, 1), rdd(2)));
+  std::vector<RequestTotalExecutors> asked;
+  for (int i = 0; i < 40; ++i) {
+    c.last.clear();
+    c.advance(100ms);
+    for (RequestTotalExecutors& r : c.effects<RequestTotalExecutors>()) asked.push_back(r);
+  }
+  REQUIRE_FALSE(asked.empty());
+  CHECK(asked.back().totals == std::map<int32_t, int32_t>{{0, 0}, {1, 2}});
+  CHECK(asked.back().profiles == std::vector<ProfileRequest>{{1, 2, {}, {}, {{"gpu", 1}}}});
+  c.join("A", 1, {"7"}, 1);
+  CHECK(c.addresses() == Strings{"7"});
+  c.end_all();
+  CHECK(c.ended(t));
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 TEST_CASE("an executor is told what its profile needs; one of an unknown profile is refused",
           "[resources]") {
   Gpus c(dynamic(test_options()));

@@ -247,7 +247,7 @@ TEST_CASE("the commit of a partition is given to one of its two attempts", "[spe
   c.advance(100ms);
   const Sent copy = c.on("B", 1), original = c.on("A", 1);
   const auto ask = [&](const Sent& s) {
-    c.from(s.executor, AskPermissionToCommit{1, s.stage, 0, s.partition, s.number});
+    c.from(s.executor, AskPermissionToCommit{1, s.stage, 0, s.partition, s.number, s.id});
     return c.messages<CommitAnswer>(s.executor).at(0).allowed;
   };
   CHECK(ask(copy));

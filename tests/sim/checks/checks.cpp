@@ -33,11 +33,22 @@ void Checks::counted(const ApplyAccumulators& e) {
   for (const AccumulatorUpdate& u : e.updates) ++app_.counts[static_cast<uint64_t>(u.id.value)];
 }
 
+namespace {
+/// Too few slots, or a lineage that no barrier stage can have.
+bool no_barrier(const std::string& error) {
+  return error.starts_with("[SPARK-24819]") || error.starts_with("[SPARK-24820]");
+}
+}  // namespace
+
 void Checks::ended(const DeliverJobEnd& e) {
   if (!app_.open.erase(e.ticket)) broken("job ended twice", "ticket " + std::to_string(e.ticket));
   app_.ended.insert(e.ticket);
   const JobPlan& plan = job(e.ticket);
-  if (e.job.value >= 0 && !app_.jobs[e.job])
+  // One with a barrier stage waits for slots before it starts, and may end there.
+  const auto told = app_.jobs.find(e.job);
+  const bool announced = told == app_.jobs.end() ? needs_barrier(plan.node) && !e.error.empty()
+                                                 : told->second && !no_barrier(e.error);
+  if (e.job.value >= 0 && !announced)
     broken("job ended unannounced", "job " + std::to_string(e.job.value));
   if (!e.error.empty()) return justified(plan, e.ticket, e.error);
   if (plan.poison >= 0 && std::ranges::count(plan.partitions, plan.poison))
@@ -52,7 +63,7 @@ void Checks::ended(const DeliverJobEnd& e) {
 }
 
 /// A job may fail, but only for a reason that the run has really given.
-void Checks::justified(const JobPlan&, uint64_t ticket, const std::string& error) {
+void Checks::justified(const JobPlan& plan, uint64_t ticket, const std::string& error) {
   const auto after = [&](const char* words) {
     const size_t at = error.find(words);
     return at == error.npos ? nullptr : error.c_str() + at;
@@ -74,8 +85,14 @@ void Checks::justified(const JobPlan&, uint64_t ticket, const std::string& error
                                                   : nullptr;
   if (words && after("has failed the maximum allowable number of times")) {
     if (std::sscanf(words, "%d", &stage) != 1 ||
-        static_cast<int32_t>(app_.fetch_failures[StageId{stage}].size()) <
+        static_cast<int32_t>(app_.failed_attempts[StageId{stage}].size()) <
             scenario_.settings.max_attempts)
+      broken("aborted too early", error);
+    return reached(Path::StageAbort);
+  }
+  // Some of its results may have been used.
+  if (after("Could not recover from a failed barrier ResultStage")) {
+    if (!needs_barrier(plan.node) || app_.failed_attempts.empty())
       broken("aborted too early", error);
     return reached(Path::StageAbort);
   }
@@ -84,7 +101,17 @@ void Checks::justified(const JobPlan&, uint64_t ticket, const std::string& error
     if (!may_run_nowhere(error)) broken("given up though nothing is excluded", error);
     return reached(Path::RunsNowhere);
   }
+  // With the legacy delay clock, places that are taken in part are no reason to wait.
+  if (after("Fail resource offers for barrier stage") && scenario_.settings.legacy_locality) return;
+  if (no_barrier(error) && needs_barrier(plan.node)) return;
   broken("job failed without a reason", error);
+}
+
+/// It is computed by a barrier stage, or from what one computes.
+bool Checks::needs_barrier(int32_t node) const {
+  const NodePlan& plan = scenario_.nodes.at(static_cast<size_t>(node));
+  return plan.barrier ||
+         std::ranges::any_of(plan.parents, [&](int32_t parent) { return needs_barrier(parent); });
 }
 
 void Checks::asked_for(const std::map<int32_t, int32_t>& totals) {
@@ -133,6 +160,19 @@ void Checks::committing(StageId stage, int32_t partition, TaskId task) {
                                                std::to_string(partition) + ": " + text(it->second) +
                                                " and " + text(task));
   it->second = task;
+}
+
+std::string Checks::at_barrier(StageId stage, int32_t attempt, int32_t partition) {
+  return std::to_string(stage.value) + "." + std::to_string(attempt) + "." +
+         std::to_string(partition);
+}
+
+void Checks::met(StageId stage, int32_t attempt, const std::vector<std::string>& said) {
+  reached(Path::TasksMet);
+  for (size_t p = 0; p < said.size(); ++p)
+    if (said[p] != at_barrier(stage, attempt, static_cast<int32_t>(p)))
+      broken("a barrier brought others together",
+             at_barrier(stage, attempt, static_cast<int32_t>(p)) + " met " + said[p]);
 }
 
 }  // namespace tinderbox::sim

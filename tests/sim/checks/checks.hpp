@@ -72,6 +72,9 @@ class Checks {
     if (cached_.contains(block)) reached(Path::CacheRecomputed);
   }
   void committing(StageId stage, int32_t partition, TaskId task);
+  /// What a task says at a barrier; what it hears there, by partition.
+  static std::string at_barrier(StageId stage, int32_t attempt, int32_t partition);
+  void met(StageId stage, int32_t attempt, const std::vector<std::string>& said);
 
   bool all_ended() const { return app_.ended.size() == scenario_.jobs.size(); }
   const std::set<uint64_t>& open() const { return app_.open; }
@@ -95,11 +98,12 @@ class Checks {
     std::map<StageId, core::StageInfo> latest;
     std::set<StageId> running_stages;
     std::set<StageId> failed_stages;  // their last event was an attempt that failed
-    std::map<StageId, std::set<int32_t>> fetch_failures;
+    std::map<StageId, std::set<int32_t>> failed_attempts;
     std::map<TaskKey, int32_t> failures;
     std::map<JobId, bool> jobs;  // ended
     std::map<JobId, std::vector<StageId>> stages_of;
     std::vector<StageId> submitted_now, completed_now;
+    std::map<SetKey, int32_t> started_now;  // tasks
     std::vector<ExecutorId> unreached_now;  // blocks could not be had from there
     std::set<ExecutorId> without_blocks;
     std::vector<std::pair<StageId, int32_t>> doubtful;  // successes of such executors in this turn
@@ -122,6 +126,7 @@ class Checks {
   [[noreturn]] void broken(const std::string& check, const std::string& detail) const;
   const JobPlan& job(uint64_t ticket) const { return scenario_.jobs[ticket - 1]; }
   void justified(const JobPlan& plan, uint64_t ticket, const std::string& error);
+  bool needs_barrier(int32_t node) const;
 
   // events.cpp
   void on(const core::TaskStarted& e);
@@ -160,6 +165,7 @@ class Checks {
   void bogus_completions(const core::Driver& driver);
   void parents_complete(const core::Driver& driver);
   void stages_complete(const core::Driver& driver);
+  void started_together(const core::Driver& driver);
   void one_active_set(const core::Driver& driver) const;
   void slots(const core::Driver& driver) const;
 

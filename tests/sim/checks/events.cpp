@@ -18,6 +18,7 @@ void Checks::on(const TaskStarted& e) {
     broken("task started twice", text(e.task.id));
   if (e.task.attempt > 0) reached(Path::TaskRetried);
   not_excluded(e.task);
+  ++app_.started_now[{e.task.stage, e.task.stage_attempt}];
 }
 
 void Checks::on(const TaskEnded& e) {
@@ -40,7 +41,7 @@ void Checks::on(const TaskEnded& e) {
       outputs_changed();
       app_.unreached_now.push_back(e.reason.address.executor);
       reached(e.reason.map_index < 0 ? Path::MissingOutput : Path::FetchFailed);
-      app_.fetch_failures[e.task.stage].insert(e.task.stage_attempt);
+      app_.failed_attempts[e.task.stage].insert(e.task.stage_attempt);
       return;
     case TaskEndKind::ExecutorLostFailure:
       return reached(e.reason.exit_caused_by_app ? Path::LossBlamed : Path::LossUnblamed);
@@ -86,7 +87,11 @@ void Checks::on(const StageCompleted& e) {
   app_.failed_stages.erase(e.stage.stage);
   if (!failed) app_.completed_now.push_back(e.stage.stage);
   if (failed) app_.failed_stages.insert(e.stage.stage);
-  if (e.stage.failure_reason.empty()) app_.fetch_failures.erase(e.stage.stage);
+  if (!failed) app_.failed_attempts.erase(e.stage.stage);
+  if (e.stage.failure_reason.starts_with("Stage failed because barrier task")) {
+    app_.failed_attempts[e.stage.stage].insert(e.stage.attempt);
+    reached(Path::BarrierFailed);
+  }
 }
 
 void Checks::on(const JobStarted& e) {

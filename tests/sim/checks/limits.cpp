@@ -83,7 +83,8 @@ struct PoolLoad {
 }  // namespace
 
 /// Nothing is launched for a pool that has its minimum share while another one waits below its own.
-/// Where tasks may wait for better places, or be kept from some, a waiting pool proves nothing.
+/// Where tasks may wait for better places or for each other, or be kept from some places, a waiting
+/// pool proves nothing.
 void Checks::min_shares(const Driver& driver) {
   const Settings& settings = scenario_.settings;
   if (!settings.fair) return;
@@ -93,7 +94,7 @@ void Checks::min_shares(const Driver& driver) {
   for (const auto& set : driver.tasks().task_sets()) {
     PoolLoad& load = loads[set->place.pool];
     load.running += set->running() - set->ahead;
-    load.pending += set->pending();
+    if (!set->barrier()) load.pending += set->pending();
     load.launched |= set->launched_turn == latest && latest > app_.last_launch;
   }
   app_.last_launch = latest;

@@ -60,7 +60,9 @@ constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "address shared",
                                             "addresses lost with executor",
                                             "stage with a profile ran",
-                                            "executor of a profile"};
+                                            "executor of a profile",
+                                            "tasks met at a barrier",
+                                            "barrier stage failed"};
 
 }  // namespace
 

@@ -67,8 +67,10 @@ enum class Path : uint8_t {
   AddressesLost,
   ProfileRan,
   OwnExecutors,
+  TasksMet,
+  BarrierFailed,
 };
-inline constexpr size_t kPaths = 58;
+inline constexpr size_t kPaths = 60;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

@@ -44,6 +44,18 @@ void Checks::stages_complete(const Driver& driver) {
   }
 }
 
+/// The tasks of a barrier stage start in one turn, or none does.
+void Checks::started_together(const Driver& driver) {
+  for (const auto& [set, started] : std::exchange(app_.started_now, {})) {
+    const auto it = driver.dag().stages().find(set.first);
+    if (it == driver.dag().stages().end() || !it->second.root->barrier) continue;
+    if (started != it->second.root->num_partitions)
+      broken("a barrier stage began in part",
+             text(set.first) + ": " + std::to_string(started) + " of " +
+                 std::to_string(it->second.root->num_partitions) + " tasks");
+  }
+}
+
 void Checks::one_active_set(const Driver& driver) const {
   std::set<StageId> active;
   for (const auto& set : driver.tasks().task_sets())
@@ -66,6 +78,7 @@ void Checks::turn_ended(const Driver& driver) {
   bogus_completions(driver);
   parents_complete(driver);
   stages_complete(driver);
+  started_together(driver);
   if (driver.map_outputs().epoch() < app_.epoch)
     broken("epoch went back", std::to_string(app_.epoch));
   app_.epoch = driver.map_outputs().epoch();

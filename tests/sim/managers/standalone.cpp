@@ -167,7 +167,7 @@ class Standalone final : public Manager {
   /// stay for ever.
   int32_t room_of_worker() const {
     if (!in_.settings.allocation || in_.settings.profiles.empty())
-      return std::max(1, scenario_.executors / scenario_.hosts);
+      return executors_a_host(scenario_);
     constexpr int32_t kProfiles = 4;  // the default one, two of nodes, both together
     return kProfiles * in_.settings.allocation->max_executors;
   }

@@ -60,6 +60,7 @@ DriverOptions driver_options(const Settings& s, const AppId& app) {
   o.max_retained_decommissioned = s.retained_decommissioned;
   o.ignore_decommission_fetch_failure = s.forgive_decommissioned;
   o.unregister_outputs_on_host = s.unregister_on_host;
+  o.barrier = s.barrier;
   return o;
 }
 

@@ -154,6 +154,7 @@ void SimExecutor::apply(const ForServices& e) {
           [&](const MapOutputs& m) { on_map_outputs(m); },
           [&](const BlockLocations& m) { on_locations(m); },
           [&](const CommitAnswer& m) { on_commit_answer(m); },
+          [&](const BarrierReached& m) { on_barrier(m); },
           [&](const HeartbeatAnswer&) {
             in_.checks.reached(Path::Reregistered);
             std::vector<BlockUpdate> all;

@@ -87,6 +87,8 @@ class SimExecutor {
     ResourceAddresses addresses;
     std::shared_ptr<const Program> program;
     bool reported = false, killed = false, finishing = false, may_commit = false;
+    int32_t met = 0;     // barriers passed
+    bool meets = false;  // waits at one
     std::string kill_reason;
     std::map<Place, uint64_t> values, reads;
     std::set<Place> asked, asked_cache, nowhere;  // blocks that nobody has
@@ -135,6 +137,8 @@ class SimExecutor {
   std::optional<uint64_t> cached(Task& task, const core::Node& node, Place place);
   void keep(const core::Node& node, Place place, uint64_t value);
   void finish(TaskId id);
+  void meet(TaskId id, Task& task);
+  void on_barrier(const BarrierReached& message);
   TaskUpdate outcome(Task& task);
   void write_output(Task& task, uint64_t value, TaskUpdate& update);
   void fail(Task& task, std::string class_name, std::string what);
@@ -178,7 +182,7 @@ class SimExecutor {
   std::map<ShuffleId, Outputs> outputs_;
   std::map<uint64_t, Read> reads_;
   std::map<uint64_t, std::pair<TaskId, Place>> locating_;
-  std::map<uint64_t, TaskId> committing_;
+  std::map<uint64_t, TaskId> committing_, meeting_;
   uint64_t next_request_ = 1;
 };
 

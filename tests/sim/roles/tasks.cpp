@@ -12,6 +12,7 @@ using namespace core;
 
 namespace {
 constexpr Duration kReportRunning = 20ms;  // as executor_service.cpp
+constexpr int32_t kBarriers = 2;           // of each task of a barrier stage
 }  // namespace
 
 size_t SimExecutor::slots() const { return static_cast<size_t>(slots_); }
@@ -78,8 +79,8 @@ void SimExecutor::apply(const StopTask& e) {
   if (const auto it = running_.find(id); it != running_.end()) {
     it->second.killed = true;
     it->second.kill_reason = e.kill.reason;
-    // Some code looks at the mark soon, some not before it ends.
-    if (in_.world.random().chance(800))
+    // Some code looks at the mark soon, some not before it ends; who waits for others does soon.
+    if (it->second.meets || in_.world.random().chance(800))
       after(in_.world.random().between(Duration{0}, Duration{50ms}), [this, id] {
         if (const auto t = running_.find(id); t != running_.end()) end(id, killed(t->second));
       });
@@ -193,14 +194,41 @@ void SimExecutor::finish(TaskId id) {
   if (it == running_.end()) return;
   Task& task = it->second;
   if (task.killed) return end(id, killed(task));
+  if (task.program->root->barrier && task.met < kBarriers) return meet(id, task);
   if (task.program->commits && !task.program->shuffle && !task.may_commit) {
     const uint64_t request = next_request_++;
     committing_[request] = id;
     after(in_.settings.ask_timeout, [this, request] { on_commit_answer({request, false}); });
     return shell_.feed(ServiceRequest{AskPermissionToCommit{
-        request, task.stage, task.stage_attempt, task.launch.partition, task.launch.attempt}});
+        request, task.stage, task.stage_attempt, task.launch.partition, task.launch.attempt, id}});
   }
   end(id, outcome(task));
+}
+
+/// Waits as long as it takes, as a real task does.
+void SimExecutor::meet(TaskId id, Task& task) {
+  const uint64_t request = next_request_++;
+  meeting_[request] = id;
+  task.meets = true;
+  shell_.feed(ServiceRequest{BarrierSync{
+      request, id, task.stage, task.stage_attempt, task.launch.partition, task.met, true,
+      Checks::at_barrier(task.stage, task.stage_attempt, task.launch.partition)}});
+}
+
+void SimExecutor::on_barrier(const BarrierReached& m) {
+  const auto node = meeting_.extract(m.request);
+  const auto it = node.empty() ? running_.end() : running_.find(node.mapped());
+  if (it == running_.end()) return;
+  const TaskId id = it->first;
+  Task& task = it->second;
+  task.meets = false;
+  if (!m.error.empty()) {
+    fail(task, "BarrierError", m.error);
+    return end(id, failed(task));
+  }
+  in_.checks.met(task.stage, task.stage_attempt, m.messages);
+  ++task.met;
+  after(in_.world.random().between(Duration{0}, Duration{50ms}), [this, id] { finish(id); });
 }
 
 void SimExecutor::on_commit_answer(const CommitAnswer& m) {

@@ -68,6 +68,7 @@ std::string describe(const NodePlan& plan) {
   std::string text = kNames[static_cast<size_t>(plan.kind)];
   for (const int32_t p : plan.parents) text += " " + std::to_string(p);
   return text + " ×" + std::to_string(plan.partitions) + (plan.cached ? " cached" : "") +
+         (plan.barrier ? " barrier" : "") +
          (plan.profile >= 0 ? " profile " + std::to_string(plan.profile) : "");
 }
 
@@ -134,6 +135,8 @@ Lineage::Lineage(const std::vector<NodePlan>& plans,
       node->dependencies.push_back(dependency(plan, i));
     if (plan.profile >= 0) node->profile = &profiles.at(static_cast<size_t>(plan.profile));
     if (plan.cached) node->storage_bits = core::pack_level({.memory = true});
+    node->starts_barrier = plan.barrier;
+    core::derive(*node);
     nodes_.push_back(std::move(node));
   }
 }

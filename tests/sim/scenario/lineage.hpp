@@ -23,6 +23,7 @@ struct NodePlan {
   std::vector<int32_t> parents;  // places in the list of plans, smaller than its own
   int32_t partitions = 1;
   bool cached = false;
+  bool barrier = false;  // its tasks start together, and meet
   int32_t profile = -1;  // resource profile, a place in Settings::profiles; −1: none
 };
 std::string describe(const NodePlan& plan);

@@ -1,6 +1,7 @@
 #include "tests/sim/scenario/scenario.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tests/sim/world/world.hpp"
 
@@ -193,6 +194,48 @@ void add_custom_resources(Scenario& s, Random& r) {
     if (r.chance(400)) node.profile = static_cast<int32_t>(r.between(0, profiles - 1));
 }
 
+/// A stage whose tasks meet, and one that reads it. Mostly it begins where a stage may; other
+/// chains are refused. There are slots for all its tasks when all executors are there: as in Spark
+/// it waits for ever if they go for good once the job runs.
+void add_barrier(Scenario& s, Random& r) {
+  s.settings.barrier = {r.between(Duration{5s}, Duration{40s}),
+                        r.between(Duration{1s}, Duration{5s}), 20};
+  if (s.settings.allocation || !r.chance(300)) return;
+  const auto begins_stage = [](const NodePlan& n) {
+    return n.kind == NodePlan::Kind::Source || n.kind == NodePlan::Kind::Shuffle ||
+           n.kind == NodePlan::Kind::Cogroup;
+  };
+  const Settings& o = s.settings;
+  int32_t slots = o.cores / o.task_cpus;
+  if (o.task_gpus > 0) slots = std::min(slots, static_cast<int32_t>(o.gpus / o.task_gpus));
+  slots *= s.standalone ? std::min(s.executors, s.hosts * executors_a_host(s)) : s.executors;
+  const bool any = o.profiles.empty() && r.chance(100);
+  std::vector<int32_t> bases;
+  for (size_t i = 0; i < s.nodes.size(); ++i)
+    if ((any || begins_stage(s.nodes[i])) && s.nodes[i].profile < 0 &&
+        s.nodes[i].partitions <= slots)
+      bases.push_back(static_cast<int32_t>(i));
+  if (bases.empty()) return;
+  const int32_t base =
+      bases[static_cast<size_t>(r.between(0, static_cast<int64_t>(bases.size()) - 1))];
+  const auto add = [&](NodePlan::Kind kind, int32_t parent, int32_t partitions) {
+    s.nodes.push_back({kind, {parent}, partitions});
+    return static_cast<int32_t>(s.nodes.size()) - 1;
+  };
+  const int32_t barrier =
+      add(NodePlan::Kind::Map, base, s.nodes[static_cast<size_t>(base)].partitions);
+  s.nodes.back().barrier = true;
+  const int32_t reader =
+      add(NodePlan::Kind::Shuffle, barrier, static_cast<int32_t>(r.between(1, 6)));
+  for (JobPlan& job : s.jobs) {
+    if (!r.chance(500)) continue;
+    job.node = r.chance(500) ? barrier : reader;
+    job.poison = -1;
+    job.partitions.resize(static_cast<size_t>(s.nodes[static_cast<size_t>(job.node)].partitions));
+    std::iota(job.partitions.begin(), job.partitions.end(), 0);
+  }
+}
+
 /// One kind of fault, again and again, while tasks run long; outputs are lost of hosts that go.
 void storm(Scenario& s, Random& r) {
   const int64_t which = r.between(0, 99);
@@ -230,6 +273,8 @@ Scenario make_scenario(uint64_t seed) {
   if (r.chance(500)) storm(s, r);
   Random resources(mix(seed, 43));
   add_custom_resources(s, resources);
+  Random barriers(mix(seed, 44));
+  add_barrier(s, barriers);
   return s;
 }
 

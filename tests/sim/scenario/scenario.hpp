@@ -1,6 +1,7 @@
 // What one run is about: a value that a seed makes, and that can be cut down.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,6 +83,7 @@ struct Settings {
   bool forgive_decommissioned = true, unregister_on_host = false;
   int32_t gpus = 0;      // addresses of each executor of the default resource profile
   double task_gpus = 0;  // of its tasks
+  core::BarrierOptions barrier;
   std::vector<core::ResourceProfile> profiles;  // that nodes name
   /// Tasks need more than slots.
   bool custom_resources() const { return task_gpus > 0 || !profiles.empty(); }
@@ -99,6 +101,8 @@ struct Scenario {
 };
 
 Scenario make_scenario(uint64_t seed);
+/// Executors that a worker of a standalone cluster without dynamic allocation has room for.
+inline int32_t executors_a_host(const Scenario& s) { return std::max(1, s.executors / s.hosts); }
 std::string describe(const Scenario& scenario);
 /// After this no fault begins or lasts, and every job was submitted.
 Duration end_of_faults(const Scenario& scenario);

@@ -1,0 +1,25 @@
+#include "net/process/file_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tinderbox::net {
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<FileLock> FileLock::take(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return Error{path + ": " + std::strerror(errno)};
+  FileLock lock(fd);
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+  return Error{path +
+               (errno == EWOULDBLOCK ? " is locked" : std::string(": ") + std::strerror(errno))};
+}
+
+}  // namespace tinderbox::net

@@ -1,0 +1,79 @@
+// Threads that wait for jobs, and the accumulator updates that they merge.
+#include "core/api/runtime/job_waiters.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+
+namespace {
+
+using Updates = std::vector<AccumulatorUpdate>;
+
+DeliverJobEnd end_of(uint64_t ticket, std::string error = {}) {
+  DeliverJobEnd end;
+  end.ticket = ticket;
+  end.error = std::move(error);
+  return end;
+}
+ApplyAccumulators one_update() {
+  ApplyAccumulators all;
+  all.updates.resize(1);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a waiter gets its results and its end, and merges what came before them",
+          "[job_waiters]") {
+  JobWaiters waiters;
+  const uint64_t ticket = waiters.open(), other = waiters.open();
+  size_t merged = 0;
+  const auto merge = [&](const Updates& updates) { merged += updates.size(); };
+  DeliverResult result;
+  result.ticket = ticket;
+  result.position = 3;
+  waiters.put(one_update());
+  waiters.put(result);
+  waiters.end_of_turn();
+  JobWaiters::Taken taken = waiters.wait(ticket, merge);
+  CHECK(taken.results.size() == 1);
+  CHECK_FALSE(taken.ended);
+  CHECK(merged == 1);
+  waiters.put(end_of(ticket, "lost"));
+  waiters.put(end_of(other));
+  waiters.end_of_turn();
+  taken = waiters.wait(ticket, merge);
+  CHECK(taken.ended);
+  CHECK(taken.error == "lost");
+  CHECK(waiters.wait(other, merge).ended);
+  CHECK(merged == 1);
+}
+
+TEST_CASE("no job returns while updates that came before its end are being merged",
+          "[job_waiters]") {
+  JobWaiters waiters;
+  const uint64_t first = waiters.open(), second = waiters.open();
+  waiters.put(one_update());
+  waiters.put(end_of(first));
+  waiters.end_of_turn();
+  std::atomic<bool> merged{false}, returned{false};
+  bool saw_it_merged = false;
+  std::thread other;
+  waiters.wait(first, [&](const Updates&) {
+    waiters.put(end_of(second));
+    waiters.end_of_turn();
+    other = std::thread([&] {
+      waiters.wait(second, [](const Updates&) {});
+      saw_it_merged = merged;
+      returned = true;
+    });
+    for (int i = 0; i < 2000 && !returned; ++i) std::this_thread::yield();
+    merged = true;
+  });
+  other.join();
+  CHECK(saw_it_merged);
+}
