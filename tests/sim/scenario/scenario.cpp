@@ -194,6 +194,20 @@ void add_custom_resources(Scenario& s, Random& r) {
     if (r.chance(400)) node.profile = static_cast<int32_t>(r.between(0, profiles - 1));
 }
 
+/// Of the default resource profile.
+int32_t all_slots(const Scenario& s) {
+  const Settings& o = s.settings;
+  int32_t slots = o.cores / o.task_cpus;
+  if (o.task_gpus > 0) slots = std::min(slots, static_cast<int32_t>(o.gpus / o.task_gpus));
+  return slots *
+         (s.standalone ? std::min(s.executors, s.hosts * executors_a_host(s)) : s.executors);
+}
+
+/// Where one task runs at a time the work of a scenario is to end within its time too.
+void bound_length(Scenario& s) {
+  s.settings.task_time = std::min(s.settings.task_time, all_slots(s) * Duration{800ms});
+}
+
 /// A stage whose tasks meet, and one that reads it. Mostly it begins where a stage may; other
 /// chains are refused. There are slots for all its tasks when all executors are there: as in Spark
 /// it waits for ever if they go for good once the job runs.
@@ -205,11 +219,8 @@ void add_barrier(Scenario& s, Random& r) {
     return n.kind == NodePlan::Kind::Source || n.kind == NodePlan::Kind::Shuffle ||
            n.kind == NodePlan::Kind::Cogroup;
   };
-  const Settings& o = s.settings;
-  int32_t slots = o.cores / o.task_cpus;
-  if (o.task_gpus > 0) slots = std::min(slots, static_cast<int32_t>(o.gpus / o.task_gpus));
-  slots *= s.standalone ? std::min(s.executors, s.hosts * executors_a_host(s)) : s.executors;
-  const bool any = o.profiles.empty() && r.chance(100);
+  const int32_t slots = all_slots(s);
+  const bool any = s.settings.profiles.empty() && r.chance(100);
   std::vector<int32_t> bases;
   for (size_t i = 0; i < s.nodes.size(); ++i)
     if ((any || begins_stage(s.nodes[i])) && s.nodes[i].profile < 0 &&
@@ -275,6 +286,7 @@ Scenario make_scenario(uint64_t seed) {
   add_custom_resources(s, resources);
   Random barriers(mix(seed, 44));
   add_barrier(s, barriers);
+  bound_length(s);
   return s;
 }
 
