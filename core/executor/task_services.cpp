@@ -452,7 +452,7 @@ bool ExecutorServices::may_commit(AskPermissionToCommit question) {
   const AskPtr ask = begin_ask();
   question.request = ask->id;
   lock.unlock();
-  driver_.send(std::move(question));
+  driver_.send(question);
   lock.lock();
   const Result<bool> answered = wait(lock, *ask);
   asks_.erase(ask->id);
