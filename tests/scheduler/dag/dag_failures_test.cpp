@@ -59,6 +59,9 @@ TEST_CASE("D22 all reduces fail to fetch once", "[dag]") {
   c.maps_ok(0);
   for (const Sent& r : c.live(1, 0))
     c.fetch_failed(r, c.s->id, r.partition, r.partition % 2 == 0 ? "A" : "B");
+  CHECK(std::count_if(c.timers.begin(), c.timers.end(), [](const auto& timer) {
+          return timer.second.kind == DriverTimer::Kind::ResubmitFailedStages;
+        }) == 1);
   c.advance(200ms);
   CHECK(c.live_partitions(0, 1).size() == 8);
   c.maps_ok(0, 1);
