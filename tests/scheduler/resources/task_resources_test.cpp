@@ -191,6 +191,20 @@ TEST_CASE("a profile of fewer cpus gets more tasks onto an executor", "[resource
   CHECK(c.driver.idle_state_is_clean());
 }
 
+namespace {
+/// What the cluster manager was asked for last, after 4 s.
+RequestTotalExecutors asked_in_time(Gpus& c) {
+  std::vector<RequestTotalExecutors> asked;
+  for (int i = 0; i < 40; ++i) {
+    c.last.clear();
+    c.advance(100ms);
+    for (RequestTotalExecutors& r : c.effects<RequestTotalExecutors>()) asked.push_back(r);
+  }
+  REQUIRE_FALSE(asked.empty());
+  return asked.back();
+}
+}  // namespace
+
 TEST_CASE("the cluster manager is asked for executors of each profile", "[resources]") {
   Gpus c(dynamic(test_options()));
   c.on(StartDriver{});
@@ -198,15 +212,9 @@ TEST_CASE("the cluster manager is asked for executors of each profile", "[resour
       make(ExecutorResourceRequests().cores(4).memory("2g").resource("gpu", 1),
            TaskResourceRequests().resource("gpu", 0.5));
   c.submit(c.with(rp, rdd(4)));
-  std::vector<RequestTotalExecutors> asked;
-  for (int i = 0; i < 40; ++i) {
-    c.last.clear();
-    c.advance(100ms);
-    for (RequestTotalExecutors& r : c.effects<RequestTotalExecutors>()) asked.push_back(r);
-  }
-  REQUIRE_FALSE(asked.empty());
-  CHECK(asked.back().totals == std::map<int32_t, int32_t>{{0, 0}, {1, 2}});  // two slots each
-  CHECK(asked.back().profiles == std::vector<ProfileRequest>{{1, 2, 4, 2048, {{"gpu", 1}}}});
+  const RequestTotalExecutors asked = asked_in_time(c);
+  CHECK(asked.totals == std::map<int32_t, int32_t>{{0, 0}, {1, 2}});  // two slots each
+  CHECK(asked.profiles == std::vector<ProfileRequest>{{1, 2, 4, 2048, {{"gpu", 1}}}});
 }
 
 TEST_CASE("with dynamic allocation a profile of tasks alone has executors like the default ones",
@@ -214,15 +222,9 @@ TEST_CASE("with dynamic allocation a profile of tasks alone has executors like t
   Gpus c(dynamic(gpus(1, 1)));
   c.on(StartDriver{});
   const uint64_t t = c.submit(c.with(gpu_tasks(1, 1), rdd(2)));
-  std::vector<RequestTotalExecutors> asked;
-  for (int i = 0; i < 40; ++i) {
-    c.last.clear();
-    c.advance(100ms);
-    for (RequestTotalExecutors& r : c.effects<RequestTotalExecutors>()) asked.push_back(r);
-  }
-  REQUIRE_FALSE(asked.empty());
-  CHECK(asked.back().totals == std::map<int32_t, int32_t>{{0, 0}, {1, 2}});
-  CHECK(asked.back().profiles == std::vector<ProfileRequest>{{1, 2, {}, {}, {{"gpu", 1}}}});
+  const RequestTotalExecutors asked = asked_in_time(c);
+  CHECK(asked.totals == std::map<int32_t, int32_t>{{0, 0}, {1, 2}});
+  CHECK(asked.profiles == std::vector<ProfileRequest>{{1, 2, {}, {}, {{"gpu", 1}}}});
   c.join("A", 1, {"7"}, 1);
   CHECK(c.addresses() == Strings{"7"});
   c.end_all();
