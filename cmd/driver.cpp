@@ -11,6 +11,7 @@
 #include "core/exit_codes.hpp"
 #include "core/status/progress_bar.hpp"
 #include "net/log.hpp"
+#include "net/process/environment.hpp"
 #include "net/terminal.hpp"
 
 namespace tinderbox::cmd {
@@ -85,8 +86,10 @@ int run(const Options& o) {
     runtime->cancel_everything("the driver received signal " + std::to_string(n));
   });
   int code = run_main(app, *runtime, o.arguments);
-  runtime->stop();
-  return signal ? core::kExitSignalBase + signal : code;
+  const bool all_over = runtime->stop();
+  if (signal) code = core::kExitSignalBase + signal;
+  if (!all_over) net::exit_now(code);
+  return code;
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ int executor(Args args) {
   });
   service.start();
   loop->run();
+  if (!service.stop()) net::exit_now(code);
   return code;
 }
 

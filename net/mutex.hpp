@@ -1,6 +1,7 @@
 // A mutex that clang's thread safety analysis understands; std::mutex carries no annotations.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -62,6 +63,13 @@ class Condition {
   void wait(Lock& lock) TINDERBOX_TSA(no_thread_safety_analysis) {
     std::unique_lock<std::mutex> native(lock.native(), std::adopt_lock);
     condition_.wait(native);
+    native.release();
+  }
+  /// As wait(), for at most `patience`; callers look at their own deadline.
+  void wait_for(Lock& lock, std::chrono::microseconds patience)
+      TINDERBOX_TSA(no_thread_safety_analysis) {
+    std::unique_lock<std::mutex> native(lock.native(), std::adopt_lock);
+    condition_.wait_for(native, patience);
     native.release();
   }
   void notify_one() { condition_.notify_one(); }

@@ -40,7 +40,8 @@ class Backend {
   /// How many executors of the default resource profile, and of others, there should be.
   virtual void want(int32_t executors, std::vector<ProfileRequest> profiles) = 0;
   virtual void kill(const ExecutorId& executor, bool replace) = 0;
-  virtual void stop() = 0;
+  /// False: a task runs on in this process, which the destructor would wait for.
+  virtual bool stop() = 0;
   /// Cores that tasks may use in all, for the default parallelism; 0: only known once executors
   /// came.
   virtual int32_t known_cores() const { return 0; }

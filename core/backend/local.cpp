@@ -45,11 +45,13 @@ class LocalBackend final : public Backend {
   }
   void want(int32_t, std::vector<ProfileRequest>) override {}
   void kill(const ExecutorId&, bool) override {}
-  void stop() override {
-    if (!thread_.joinable()) return;
+  bool stop() override {
+    if (!thread_.joinable()) return !service_;
     executor_loop_->stop();
     thread_.join();
+    if (!service_->stop()) return false;
     service_.reset();
+    return true;
   }
 
  private:

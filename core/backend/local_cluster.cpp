@@ -99,9 +99,10 @@ class LocalClusterBackend final : public Backend {
     inner_->want(executors, std::move(profiles));
   }
   void kill(const ExecutorId& executor, bool replace) override { inner_->kill(executor, replace); }
-  void stop() override {
+  bool stop() override {
     inner_->stop();
     cluster_.stop();
+    return true;
   }
 
  private:

@@ -48,8 +48,9 @@ class StandaloneBackend final : public Backend {
     shell_->feed(WantExecutors{executors, std::move(profiles)});
   }
   void kill(const ExecutorId& executor, bool) override { shell_->feed(EndExecutors{{executor}}); }
-  void stop() override {
+  bool stop() override {
     if (shell_) shell_->feed(StopApp{});
+    return true;
   }
 
   void apply(const AppRegistered& e) {

@@ -19,6 +19,9 @@ namespace {
 constexpr Duration kReportRunning = std::chrono::milliseconds(20);
 /// For the last message to leave before a process that is given up ends.
 constexpr Duration kLastWords = std::chrono::milliseconds(200);
+/// For killed tasks to touch a record when the executor ends. Spark's do not outlive its JVM at
+/// all.
+constexpr Duration kTasksEnd = std::chrono::seconds(1);
 
 conf::Conf merge(conf::Conf startup, const std::map<std::string, std::string>& properties) {
   for (const auto& [name, value] : properties) startup = startup.with(name, value);
@@ -42,6 +45,12 @@ class ExecutorService::Impl final : public DriverLink {
   ~Impl() override {
     if (services_) services_->stop("the executor stops");
     if (runner_) runner_->stop();
+  }
+  bool stop() {
+    if (services_) services_->stop("the executor stops");
+    if (!runner_ || runner_->stop_within(kTasksEnd)) return true;
+    remove_own_blocks();
+    return false;
   }
 
   void start() { shell_.feed(StartExecutor{}); }
@@ -81,7 +90,10 @@ class ExecutorService::Impl final : public DriverLink {
   void apply(const GiveUpProcess& e) {
     net::log(net::Level::Error, "Executor", e.reason);
     shell_.feed(ServiceRequest{ExecutorExiting{options_.executor.id, e.code, e.reason}});
-    loop_.after(kLastWords, [code = e.code] { net::exit_now(code); });
+    loop_.after(kLastWords, [this, code = e.code] {
+      remove_own_blocks();
+      net::exit_now(code);
+    });
   }
   void apply(const TakeBack& e) { shell_.feed(RevokeAnswered{runner_->revoke(e.tasks)}); }
   void apply(const ForServices& e) {
@@ -105,6 +117,10 @@ class ExecutorService::Impl final : public DriverLink {
   }
 
  private:
+  void remove_own_blocks() {
+    if (own_blocks_) own_blocks_->manager->remove_directories();
+  }
+
   ServicesBuilt build(const ApplicationConfig& e) {
     ServicesBuilt built;
     task_cpus_ = std::max(1, e.task_cpus > 0 ? e.task_cpus : conf_.get(conf::kTaskCpus));
@@ -292,6 +308,7 @@ ExecutorService::ExecutorService(net::PollLoop& loop, net::Endpoint& endpoint,
     : impl_(std::make_unique<Impl>(loop, endpoint, std::move(options), std::move(on_exit))) {}
 ExecutorService::~ExecutorService() = default;
 void ExecutorService::start() { impl_->start(); }
+bool ExecutorService::stop() { return impl_->stop(); }
 void ExecutorService::request_stop(int code, std::string reason) {
   impl_->request_stop(code, std::move(reason));
 }

@@ -22,7 +22,7 @@ struct ExecutorServiceOptions {
 };
 
 /// Thread: the loop's, but for stop() and the destructor, which the owner calls after the loop
-/// ended.
+/// ended. The destructor waits for the tasks that run, however long they take.
 class ExecutorService {
  public:
   using OnExit = std::function<void(int code, const std::string& reason)>;
@@ -33,6 +33,9 @@ class ExecutorService {
   void start();
   /// SIGTERM: tells the driver, then exits with `code`. Thread: any.
   void request_stop(int code, std::string reason);
+  /// Gives tasks a moment to notice that they are killed. False: one computes on, its blocks are
+  /// removed all the same, and only the end of the process stops it (net::exit_now).
+  bool stop();
 
  private:
   class Impl;

@@ -298,7 +298,7 @@ std::vector<TaskProgress> TaskRunner::progress() const {
   return tasks;
 }
 
-void TaskRunner::stop() {
+void TaskRunner::begin_stop() {
   {
     net::Lock lock(mutex_);
     stopping_ = true;
@@ -308,8 +308,32 @@ void TaskRunner::stop() {
     wake_.notify_all();
   }
   if (options_.on_kill) options_.on_kill();
+}
+
+void TaskRunner::stop() {
+  begin_stop();
   for (std::thread& thread : threads_)
     if (thread.joinable()) thread.join();
+}
+
+bool TaskRunner::stop_within(Duration patience) {
+  begin_stop();
+  {
+    const Time deadline = options_.now() + patience;
+    net::Lock lock(mutex_);
+    while (busy()) {
+      const Duration left = deadline - options_.now();
+      if (left <= Duration::zero()) return false;
+      left_.wait_for(lock, left);
+    }
+  }
+  stop();
+  return true;
+}
+
+bool TaskRunner::busy() const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const Slot& slot) { return slot.context != nullptr; });
 }
 
 // ---- a task thread --------------------------------------------------------------------
@@ -339,6 +363,7 @@ void TaskRunner::work(Slot& slot) {
     update.metrics->cpu_time = cpu.after_task(update.metrics->run_time);
     lock.lock();
     slot.context = nullptr;
+    if (stopping_) left_.notify_all();
     const bool may_wait = more_come(*task.batch, update);
     if (!finished(std::move(update), may_wait) || stopping_ || !options_.on_updates) continue;
     lock.unlock();

@@ -42,7 +42,7 @@ struct TaskRunnerOptions {
 };
 
 /// Thread: every function may be called from any thread but a task's; calls never wait for a task,
-/// except stop().
+/// except stop() and stop_within().
 class TaskRunner {
  public:
   TaskRunner(TaskRunnerOptions options, TaskServices& services);
@@ -75,6 +75,9 @@ class TaskRunner {
   std::vector<TaskProgress> progress() const;
   /// Drops what waits, marks what runs as killed, waits for the threads. Idempotent.
   void stop();
+  /// As stop(), but waits no longer than `patience` for tasks that do not look at their marks.
+  /// False: some run on, and use this object and its services.
+  bool stop_within(Duration patience);
 
  private:
   struct Code;
@@ -92,6 +95,8 @@ class TaskRunner {
     std::string kill_reason;
   };
 
+  void begin_stop();
+  bool busy() const REQUIRES(mutex_);
   void work(Slot& slot);
   TaskUpdate run(const Batch& batch, const TaskLaunch& task, TaskContext& context,
                  const Slot& slot);
@@ -108,6 +113,7 @@ class TaskRunner {
   TaskServices& services_;
   mutable net::Mutex mutex_;
   net::Condition wake_;
+  net::Condition left_;  // a task is over after the stop began
   std::map<int64_t, std::shared_ptr<Code>> programs_ GUARDED_BY(mutex_);
   std::deque<Waiting> queue_ GUARDED_BY(mutex_);
   std::deque<Slot> slots_ GUARDED_BY(mutex_);

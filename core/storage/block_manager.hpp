@@ -77,6 +77,8 @@ class BlockManager {
   std::optional<Error> hand_out_file(const std::string& name, const std::string& path);
   /// Everything the driver should know of, for a new registration.
   std::vector<BlockUpdate> state() const;
+  /// Before a process ends at once; what is written afterwards stays.
+  void remove_directories() { disk_.remove_directories(); }
 
  private:
   bool put_in_memory(MemoryBlock block);

@@ -115,6 +115,9 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void exit_now(int code) { ::_exit(code); }
+void exit_now(int code) {
+  if (::ftrylockfile(stdout) == 0) ::fflush_unlocked(stdout);
+  ::_exit(code);
+}
 
 }  // namespace tinderbox::net

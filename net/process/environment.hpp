@@ -27,7 +27,8 @@ std::string user_name();
 int utc_offset_seconds();
 /// As many descriptors as the system lets this process have: a ROUTER without any left spins.
 void raise_descriptor_limit();
-/// Ends the process at once; nothing is cleaned up.
+/// Ends the process at once, whatever its threads do. What printf left in a buffer is written,
+/// unless a thread is printing; nothing else is cleaned up.
 [[noreturn]] void exit_now(int code);
 
 }  // namespace tinderbox::net

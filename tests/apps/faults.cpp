@@ -165,6 +165,28 @@ void throw_in_task(Fault& f) {
   require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
 }
 
+[[noreturn]] void compute_for_ever() {
+  while (true) pause_ms(100);
+}
+
+/// Tasks that look at no record any more, until somebody kills the driver.
+void compute(Fault& f) {
+  f.context.range(0, 2, 1, 2).foreach ([](int64_t) { compute_for_ever(); });
+}
+
+/// A job fails while another task of it computes: the program ends all the same.
+void fail_beside_one_that_computes(Fault& f) {
+  try {
+    f.context.range(0, 2, 1, 2).foreach ([](int64_t x) {
+      if (x == 0) throw std::runtime_error("record 0 is bad");
+      compute_for_ever();
+    });
+  } catch (const JobFailed&) {
+    return;
+  }
+  fail("the job did not fail");
+}
+
 /// Tasks of 100 ms for `seconds`, so that a script can break things meanwhile; the rest takes no
 /// time once the file `enough` is there.
 void long_job(Fault& f, int seconds, const std::string& enough) {
@@ -192,6 +214,10 @@ int run(Context& context, std::span<const std::string> args) {
     exit_in_task(f);
   else if (args[0] == "throw")
     throw_in_task(f);
+  else if (args[0] == "compute")
+    compute(f);
+  else if (args[0] == "fail-beside")
+    fail_beside_one_that_computes(f);
   else if (args[0] == "long")
     long_job(f, std::stoi(args[1]), args.size() > 2 ? args[2] : "");
   else
@@ -202,6 +228,8 @@ int run(Context& context, std::span<const std::string> args) {
 
 TINDERBOX_APPLICATION(
     faults,
-    "break the cluster: executor | worker | map-output | exit | throw | long SECONDS [FILE]", run);
+    "break the cluster: executor | worker | map-output | exit | throw | compute | fail-beside | "
+    "long SECONDS [FILE]",
+    run);
 
 }  // namespace

@@ -238,7 +238,6 @@ TEST_CASE("a running task sees its mark, whatever it throws then", "[task_runner
     r.keep(1, "p");
     r.runner->start(Running::launch(1, {1}));
     started.pass();
-    CHECK(r.runner->running() == std::vector{TaskId{1}});
     r.runner->kill({TaskId{1}, true, "another attempt succeeded"});
     const TaskUpdate u = r.ended(1).at(1);
     CHECK(u.state == TaskState::Killed);
@@ -395,6 +394,26 @@ TEST_CASE("stopping ends what runs, drops what waits, joins", "[task_runner]") {
   r.runner->start(Running::launch(1, {5}));
   r.runner->stop();
   CHECK(ran == 2);
+}
+
+TEST_CASE("a task that looks at no mark is not waited for", "[task_runner]") {
+  Running r(2);
+  Gate started, end;
+  std::atomic<int> ran{0};
+  r.bodies["p"] = [&](int32_t partition, std::string_view, TaskContext& context) {
+    if (++ran == 2) started.open();
+    if (partition == 1) end.pass();
+    while (!context.killed) std::this_thread::yield();
+    return value("v");
+  };
+  r.keep(1, "p");
+  r.runner->start(Running::launch(1, {1, 2}));
+  started.pass();
+  CHECK(!r.runner->stop_within(1ms));
+  CHECK(r.runner->running() == std::vector{TaskId{1}});
+  end.open();
+  CHECK(r.runner->stop_within(1h));
+  CHECK(r.runner->unfinished() == 0);
 }
 
 TEST_CASE("a task sees its cpus and the addresses that are its own", "[task_runner]") {

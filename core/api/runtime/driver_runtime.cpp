@@ -138,11 +138,12 @@ class RealDriverRuntime final : public DriverRuntime {
 
   // ---- DriverRuntime ----
 
-  void stop() override {
-    if (!thread_.joinable()) return;
+  bool stop() override {
+    if (!thread_.joinable()) return !backend_;
+    bool all_over = true;
     post(StopDriver{});
-    loop_->post([this] {
-      backend_->stop();
+    loop_->post([this, &all_over] {
+      all_over = backend_->stop();
       signals_.reset();
       shared_.reset();
       loop_->stop();
@@ -151,9 +152,14 @@ class RealDriverRuntime final : public DriverRuntime {
     services_->stop("the driver stops");
     bus_.post(ListenerEvent(ApplicationEnded{loop_->now()}));
     bus_.stop();
+    if (!all_over) {
+      blocks_->manager->remove_directories();
+      return false;
+    }
     shell_.reset();
     board_.reset();
     backend_.reset();
+    return true;
   }
   void cancel_everything(const std::string& cause) override { post(StopDriver{cause}); }
   const AppId& app_id() const override { return app_; }

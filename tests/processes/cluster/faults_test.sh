@@ -31,7 +31,6 @@ driver_killed() {
 }
 check "the driver is killed: the master has the cores back within 5 s" driver_killed
 
-stop_cluster
 
 # The master has their cores back before they have ended.
 no_executors() {
@@ -48,6 +47,28 @@ two_executors() {
     read -rt 0.05 <> <(:) || true
   done
 }
+# The master stands still, so that it has nobody killed: executors learn of the driver's end by themselves, and go
+# although their tasks look at no record.
+driver_lost() {
+  local app ok=0
+  "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" compute > "$dir/lost.out" 2>&1 &
+  driver=$!
+  json_is coresused 2 && two_executors || return 1
+  app=$(sed -n 's/.*Asked to launch executor \(app-[^/]*\).*/\1/p' "$dir/worker3.log" | tail -1)
+  kill -STOP "$master_pid"
+  kill -9 $driver
+  no_executors && [ "$(cat "$dir"/worker?.log | grep -c "Executor $app/. finished with state EXITED message Command exited with code 1$")" = 2 ] || ok=1
+  kill -CONT "$master_pid"
+  json_is coresused 0 && return $ok
+}
+check "the driver is lost: executors whose tasks compute end by themselves with code 1" driver_lost
+fail_beside() {
+  timeout 20 "$FAULTS" submit --master 'local[2]' --conf spark.local.dir="$dir/local" --class faults "$FAULTS" fail-beside > "$dir/beside.out" 2>&1 \
+    && grep 'fail-beside: right result' "$dir/beside.out" && [ -z "$(ls "$dir/local")" ]
+}
+check "a local application whose job failed ends although a task of it computes" fail_beside
+stop_cluster
+
 # A second master with the first one's log would take it away.
 log_is_taken() {
   "$TINDERBOX" master --host 127.0.0.1 --port 0 --webui-port 0 --conf spark.deploy.recoveryMode=FILESYSTEM \
