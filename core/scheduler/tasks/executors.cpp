@@ -1,11 +1,24 @@
 // The driver's registry of executors.
 #include "core/scheduler/tasks/executors.hpp"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 
 #include "conf/keys.hpp"
 
 namespace tinderbox::core {
+
+/// What is looked up for each message and each location preference: flat, for thousands of
+/// executors are more than a cache holds in nodes.
+struct Executors::Index {
+  absl::flat_hash_map<std::string, int32_t> hosts;
+  absl::flat_hash_map<PeerId, int32_t> peers;
+};
+
+Executors::Executors(const DriverOptions& options)
+    : options_(options), profiles_(options), index_(std::make_unique<Index>()) {}
+Executors::~Executors() = default;
 
 int32_t Executors::slot(const ExecutorId& id) {
   auto [it, fresh] = slots_by_id_.try_emplace(id.value, count());
@@ -18,16 +31,17 @@ int32_t Executors::slot(const ExecutorId& id) {
 }
 
 int32_t Executors::host(std::string_view name) {
-  if (auto it = hosts_by_name_.find(name); it != hosts_by_name_.end()) return it->second;
+  const absl::string_view key(name.data(), name.size());
+  if (const auto it = index_->hosts.find(key); it != index_->hosts.end()) return it->second;
   const int32_t host = static_cast<int32_t>(hosts_.size());
   hosts_.push_back({std::string(name), 0});
-  hosts_by_name_.emplace(name, host);
+  index_->hosts.emplace(key, host);
   return host;
 }
 
 int32_t Executors::of_peer(PeerId peer) const {
-  auto it = by_peer_.find(peer);
-  return it == by_peer_.end() ? -1 : it->second;
+  const auto it = index_->peers.find(peer);
+  return it == index_->peers.end() ? -1 : it->second;
 }
 
 bool Executors::others_on_host(int32_t slot) const {
@@ -101,7 +115,7 @@ int32_t Executors::register_executor(PeerId from, const RegisterExecutor& execut
   e.address = {executor.id, executor.host, executor.block_address};
   e.local_dirs = executor.local_dirs;
   e.last_seen = turn.now;
-  by_peer_[from] = slot;
+  index_->peers[from] = slot;
   if (e.slots == 0) warn_if_useless(e, turn);
   turn.send(from, ExecutorRegistered{});
   return slot;
@@ -163,7 +177,7 @@ void Executors::forget_decommission(int32_t slot) {
 
 void Executors::peer_lost(PeerId peer) {
   greeted_.erase(peer);
-  by_peer_.erase(peer);
+  index_->peers.erase(peer);
 }
 
 }  // namespace tinderbox::core

@@ -7,10 +7,10 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/scheduler/options.hpp"
@@ -74,7 +74,8 @@ struct Decommission {
 
 class Executors {
  public:
-  explicit Executors(const DriverOptions& options) : options_(options), profiles_(options) {}
+  explicit Executors(const DriverOptions& options);
+  ~Executors();
 
   Profiles& profiles() { return profiles_; }
   const Profiles& profiles() const { return profiles_; }
@@ -126,10 +127,6 @@ class Executors {
     int32_t active = 0;
     int32_t condemned = 0;  // executors that are decommissioned with the host
   };
-  struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
-  };
   void forget_decommission(int32_t slot);
   std::string refusal(const ExecutorHello& hello) const;
   void warn_if_useless(const Executor& executor, Turn& turn) const;
@@ -140,9 +137,9 @@ class Executors {
   std::vector<Host> hosts_;
   std::vector<int32_t> active_;
   std::map<std::string, int32_t, std::less<>> slots_by_id_;
-  std::unordered_map<std::string, int32_t, NameHash, std::equal_to<>> hosts_by_name_;
   std::map<PeerId, ExecutorId> greeted_;  // said hello; stays until the connection ends
-  std::map<PeerId, int32_t> by_peer_;
+  struct Index;
+  std::unique_ptr<Index> index_;
   std::map<int32_t, Decommission> decommissions_;
   std::deque<int32_t> gone_;  // slots in decommissions_ of removed executors, oldest first
 };
