@@ -9,6 +9,13 @@ using namespace tinderbox::core::scheduling;
 
 namespace {
 
+/// Of an executor that the driver has heard of.
+int32_t slot_of(const Executors& executors, const std::string& id) {
+  int32_t slot = 0;
+  while (executors.at(slot).id.value != id) ++slot;
+  return slot;
+}
+
 DriverOptions scaled(int32_t ahead, int32_t min, int32_t max, int32_t initial) {
   DriverOptions o = test_options(ahead);
   o.cluster_manager = true;
@@ -227,18 +234,18 @@ TEST_CASE("S1 a decommissioned executor is not alive, nor is its host when that 
   c.executor("2", 1, "h1");
   c.from("1", ExecutorDecommissioning{ExecutorId{"1"}});
   c.on(BackendExecutorDecommissioned{ExecutorId{"2"}, "", "h1"});
-  Executors e = c.driver.executors();
-  CHECK(e.alive(e.slot({"0"})));
-  CHECK_FALSE(e.alive(e.slot({"1"})));
-  CHECK_FALSE(e.alive(e.slot({"2"})));
-  CHECK(e.host_alive(e.host("h0")));
-  CHECK_FALSE(e.host_alive(e.host("h1")));
+  const Executors& e = c.driver.executors();
+  CHECK(e.alive(slot_of(e, "0")));
+  CHECK_FALSE(e.alive(slot_of(e, "1")));
+  CHECK_FALSE(e.alive(slot_of(e, "2")));
+  CHECK(e.host_alive(e.at(slot_of(e, "0")).host));
+  CHECK_FALSE(e.host_alive(e.at(slot_of(e, "2")).host));
 }
 
 TEST_CASE("S39 what is remembered of decommissioned executors", "[scaling]") {
   const auto known = [](const Cluster& c, const std::string& id) {
-    Executors e = c.driver.executors();
-    const Decommission* d = e.decommission_of(e.slot({id}));
+    const Executors& e = c.driver.executors();
+    const Decommission* d = e.decommission_of(slot_of(e, id));
     return d ? d->worker_host + " " + std::to_string((d->since - Time{}) / 1s) : "none";
   };
   DriverOptions o = test_options(GENERATE(0, 8));
