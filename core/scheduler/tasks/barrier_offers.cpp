@@ -89,9 +89,9 @@ void TaskScheduler::offer_barrier(Pass& pass, std::vector<Offer>& offers, Turn& 
                      turn);
 }
 
-/// The first one last, so that it is the first again.
+/// What is taken back again and again, round by round, must leave nothing in the lists.
 void TaskScheduler::give_back(Pass& pass, std::vector<Offer>& offers) {
-  for (size_t i = pass.reserved.size(); i-- > 0;) {
+  for (size_t i = 0; i < pass.reserved.size(); ++i) {
     const Pass::Reserved& r = pass.reserved[i];
     Offer& offer = offers[r.offer];
     pass.set->take_back(r.pick.index, r.number);
@@ -103,6 +103,7 @@ void TaskScheduler::give_back(Pass& pass, std::vector<Offer>& offers) {
     --e.running;
     offer.slots = resources_->free_slots(e);
   }
+  pass.set->start_over();
 }
 
 void TaskScheduler::launch_together(Pass& pass, std::vector<Offer>& offers, Turn& turn) {

@@ -119,6 +119,10 @@ class TaskSet {
   /// The attempt was taken back before it ran: as if it had never been. `copy_on`: the host of a
   /// copy, or −1.
   void take_back(int32_t index, int32_t number, int32_t copy_on = -1);
+  /// Nothing runs any more: all tasks wait as they did at first.
+  void start_over() { pending_tasks_.start_over(); }
+  /// Entries of the lists of pending tasks.
+  size_t listed() const { return pending_tasks_.entries(); }
   /// False: it was successful before.
   bool succeed(int32_t index, Winner winner);
   /// Successful by another attempt of the stage, or not worth running any more.
