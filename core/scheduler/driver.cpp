@@ -51,8 +51,7 @@ int32_t Driver::total_cores() const {
 
 /// Those that get no offers yet or any more have blocks too, and have to end.
 void Driver::to_all(const ToExecutor& message, Turn& turn) {
-  for (int32_t slot = 0; slot < executors_.count(); ++slot)
-    if (executors_.connected(slot)) turn.send(executors_.at(slot).peer, message);
+  for (const int32_t slot : executors_.connected()) turn.send(executors_.at(slot).peer, message);
 }
 
 // ---- messages ----------------------------------------------------------------------------------
@@ -201,10 +200,10 @@ void Driver::check_heartbeats_later(Turn& turn) {
 /// still to be read.
 void Driver::check_heartbeats(Turn& turn) {
   const Time heard = std::min(turn.now, heartbeat_check_due_);
-  for (int32_t slot = 0; slot < executors_.count(); ++slot) {
+  for (const int32_t slot : executors_.connected()) {
     const Executor& e = executors_.at(slot);
     const Duration silent = heard - e.last_seen;
-    if (!executors_.connected(slot) || silent <= options_.executor_timeout) continue;
+    if (silent <= options_.executor_timeout) continue;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent).count();
     turn.send(e.peer, StopExecutor{});
     turn.out.push_back(KillBackendExecutor{e.id, true});

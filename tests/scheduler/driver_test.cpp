@@ -446,6 +446,38 @@ TEST_CASE("executors that get no offers yet or any more are told what is removed
   CHECK(c.ended(t));
 }
 
+TEST_CASE("who speaks with the driver: not those that are gone, nor those that only said hello",
+          "[driver]") {
+  DriverOptions o = test_options();
+  o.cluster_manager = true;
+  Cluster c(o);
+  const auto connected = [&] {
+    std::vector<std::string> ids;
+    for (const int32_t slot : c.driver.executors().connected())
+      ids.push_back(c.driver.executors().at(slot).id.value);
+    return ids;
+  };
+  using Ids = std::vector<std::string>;
+  CHECK(connected().empty());
+  c.hello("A");
+  CHECK(connected().empty());
+  c.hello("B");
+  c.registers("B");
+  c.registers("A");
+  CHECK(connected() == Ids{"B", "A"});  // as they registered
+  c.from("A", ExecutorReady{ExecutorId{"A"}});
+  c.executor("C");
+  c.executor("D");
+  c.from("C", ExecutorDecommissioning{ExecutorId{"C"}});
+  CHECK(connected() == Ids{"B", "A", "C", "D"});  // C has to end yet
+  c.on(PeerLost{c.peers.at("A")});
+  CHECK(connected() == Ids{"B", "C", "D"});
+  c.lose("D");
+  CHECK(connected() == Ids{"B", "C"});
+  c.on(PeerLost{c.peers.at("D")});
+  CHECK(connected() == Ids{"B", "C"});
+}
+
 namespace {
 bool may_commit(Cluster& c, const Sent& s) {
   c.from(s.executor,

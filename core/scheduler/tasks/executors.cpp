@@ -13,7 +13,7 @@ namespace tinderbox::core {
 /// executors are more than a cache holds in nodes.
 struct Executors::Index {
   absl::flat_hash_map<std::string, int32_t> hosts;
-  absl::flat_hash_map<PeerId, int32_t> peers;
+  absl::flat_hash_map<PeerId, int32_t> peers;  // of executors that registered, while connected
 };
 
 Executors::Executors(const DriverOptions& options)
@@ -44,10 +44,20 @@ int32_t Executors::of_peer(PeerId peer) const {
   return it == index_->peers.end() ? -1 : it->second;
 }
 
+std::vector<int32_t> Executors::connected() const {
+  std::vector<int32_t> slots;
+  for (const auto& [peer, slot] : index_->peers)
+    if (connected(slot)) slots.push_back(slot);
+  std::sort(slots.begin(), slots.end());
+  return slots;
+}
+
 bool Executors::others_on_host(int32_t slot) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const Executor& e) {
-    return e.slot != slot && e.host == at(slot).host && connected(e.slot);
-  });
+  const auto other = [&](const auto& entry) {
+    return entry.second != slot && at(entry.second).host == at(slot).host &&
+           connected(entry.second);
+  };
+  return std::any_of(index_->peers.begin(), index_->peers.end(), other);
 }
 
 namespace {

@@ -105,6 +105,8 @@ class Executors {
            s == Executor::State::Draining;
   }
 
+  /// Slots of those that do. However many are gone: costs as many as have a connection.
+  std::vector<int32_t> connected() const;
   /// Some other executor of its host speaks with the driver.
   bool others_on_host(int32_t slot) const;
 
