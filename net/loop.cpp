@@ -65,8 +65,9 @@ class RealPollLoop final : public PollLoop {
   void run() override {
     while (!stopped_.load(std::memory_order_acquire)) {
       run_inbox();
-      if (std::max(late(), overslept_) >= options_.stopped) catch_up();
-      run_timers();
+      Time now = read_clock();
+      if (std::max(late(now), overslept_) >= options_.stopped) now = catch_up();
+      run_timers(now);
       look_again();
       if (!stopped_.load(std::memory_order_acquire)) sleep();
     }
@@ -147,29 +148,31 @@ class RealPollLoop final : public PollLoop {
   }
 
   /// How long the first timer is overdue; negative: it is not due yet, or there is none.
-  Duration late() const {
-    return timers_.empty() ? Duration::min() : read_clock() - timers_.front().due;
+  Duration late(Time now) const {
+    return timers_.empty() ? Duration::min() : now - timers_.front().due;
   }
 
   void sleep() {
-    const int ms = timeout();
-    const Time awake = read_clock() + std::chrono::milliseconds(ms);
+    const Time start = read_clock();
+    const int ms = timeout(start);
     wait(ms);
-    overslept_ = ms < 0 ? Duration::zero() : read_clock() - awake;
+    overslept_ = ms < 0 ? Duration::zero() : read_clock() - start - std::chrono::milliseconds(ms);
   }
 
-  void catch_up() {
-    const Time until = read_clock() + options_.catch_up;
-    while (read_clock() < until && !stopped_.load(std::memory_order_acquire)) {
+  /// The time at its end.
+  Time catch_up() {
+    Time now = read_clock();
+    const Time until = now + options_.catch_up;
+    while (now < until && !stopped_.load(std::memory_order_acquire)) {
       wait(kLook);
       look_again();
       run_inbox();
+      now = read_clock();
     }
+    return now;
   }
 
-  void run_timers() {
-    if (timers_.empty()) return;
-    Time now = read_clock();
+  void run_timers(Time now) {
     while (!timers_.empty() && timers_.front().due <= now) {
       std::pop_heap(timers_.begin(), timers_.end(), later);
       Task task = std::move(timers_.back().task);
@@ -180,9 +183,9 @@ class RealPollLoop final : public PollLoop {
 
   /// Unit: milliseconds, as poll wants; rounded up so that no timer spins. No longer than what
   /// tells a stop, so that one is noticed even if the first timer was due near its end.
-  int timeout() const {
+  int timeout(Time now) const {
     if (timers_.empty()) return -1;
-    auto left = timers_.front().due - read_clock();
+    const Duration left = timers_.front().due - now;
     if (left <= Duration::zero()) return 0;
     const int64_t longest = std::max<int64_t>(options_.stopped.count(), 1000);
     return static_cast<int>((std::min(left.count(), longest) + 999) / 1000);
