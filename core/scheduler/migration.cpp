@@ -35,8 +35,13 @@ bool Migration::finished(int32_t slot, Turn& turn) {
   return true;
 }
 
+/// One peer at a time becomes free: of thousands that leave only the first that waits looks for it.
 void Migration::executor_ready(Turn& turn) {
-  for (auto& [slot, leaving] : leaving_) hand_out(slot, leaving, turn);
+  for (auto& [slot, leaving] : leaving_) {
+    if (leaving.waiting.empty() || leaving.asked >= options_.max_threads) continue;
+    if (!any_free()) return;
+    hand_out(slot, leaving, turn);
+  }
 }
 
 void Migration::executor_gone(int32_t slot, Turn& turn) {
@@ -100,12 +105,19 @@ bool Migration::any_peer() const {
   return std::any_of(active.begin(), active.end(), [&](int32_t peer) { return may_take(peer); });
 }
 
+bool Migration::is_free(int32_t peer) const { return !taking_.contains(peer) && may_take(peer); }
+
+bool Migration::any_free() const {
+  const std::vector<int32_t>& active = executors_.active();
+  return std::any_of(active.begin(), active.end(), [&](int32_t peer) { return is_free(peer); });
+}
+
 /// −1: nobody.
 int32_t Migration::free_peer(const Leaving& leaving, Time now) {
   const std::vector<int32_t>& active = executors_.active();
   for (size_t i = 0; i < active.size(); ++i) {
     const int32_t peer = active[(next_peer_ + i) % active.size()];
-    if (taking_.contains(peer) || !may_take(peer)) continue;
+    if (!is_free(peer)) continue;
     const auto rest = leaving.resting.find(peer);
     if (rest != leaving.resting.end() && now < rest->second) continue;
     next_peer_ = (next_peer_ + i + 1) % active.size();

@@ -68,6 +68,8 @@ class Migration {
   void ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn);
   bool may_take(int32_t peer) const;
   bool any_peer() const;
+  bool is_free(int32_t peer) const;
+  bool any_free() const;
   int32_t free_peer(const Leaving& leaving, Time now);
   void failed(const Asked& asked, const std::string& why, Turn& turn);
   bool moved(const Asked& asked, Turn& turn);

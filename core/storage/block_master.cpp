@@ -39,14 +39,11 @@ void BlockMaster::forget_blocks_of(const ExecutorId& executor) {
       it = it->second.empty() ? table.erase(it) : std::next(it);
     }
   };
-  const auto drop_nested = [&](auto& tables) {
-    for (auto it = tables.begin(); it != tables.end();) {
-      drop(it->second);
-      it = it->second.empty() ? tables.erase(it) : std::next(it);
-    }
-  };
-  drop_nested(rdds_);
-  drop_nested(broadcasts_);
+  for (const BlockUpdate& block : rdd_blocks_on(executor)) update(executor, {.block = block.block});
+  for (auto it = broadcasts_.begin(); it != broadcasts_.end();) {
+    drop(it->second);
+    it = it->second.empty() ? broadcasts_.erase(it) : std::next(it);
+  }
   drop(others_);
 }
 
@@ -79,7 +76,13 @@ bool BlockMaster::update(const ExecutorId& executor, const BlockUpdate& block) {
   };
   const std::optional<BlockId> id = parse_block_id(block.block);
   if (id && id->kind == BlockId::Kind::Rdd) {
-    change_nested(rdds_, RddId{id->owner}, id->part);
+    const std::pair key(RddId{id->owner}, id->part);
+    change_nested(rdds_, key.first, key.second);
+    auto& cached = executors_.at(executor).cached;
+    if (gone)
+      cached.erase(key);
+    else
+      cached.insert(key);
   } else if (id &&
              (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece)) {
     change_nested(broadcasts_, BroadcastId{id->number}, id->part);
@@ -128,17 +131,23 @@ std::vector<std::vector<std::string>> BlockMaster::cached_locations(RddId rdd,
 
 std::vector<BlockUpdate> BlockMaster::rdd_blocks_on(const ExecutorId& executor) const {
   std::vector<BlockUpdate> blocks;
-  for (const auto& [rdd, table] : rdds_)
-    for (const auto& [partition, holders] : table)
-      if (const auto it = holders.find(executor); it != holders.end()) {
-        const Status& s = it->second;
-        blocks.push_back({rdd_block(rdd, partition), s.in_memory, s.on_disk, s.memory_bytes,
-                          s.disk_bytes, s.use_memory, s.use_disk});
-      }
+  const auto known = executors_.find(executor);
+  if (known == executors_.end()) return blocks;
+  for (const auto& [rdd, partition] : known->second.cached) {
+    const Status& s = rdds_.at(rdd).at(partition).at(executor);
+    blocks.push_back({rdd_block(rdd, partition), s.in_memory, s.on_disk, s.memory_bytes,
+                      s.disk_bytes, s.use_memory, s.use_disk});
+  }
   return blocks;
 }
 
-void BlockMaster::remove_rdd(RddId rdd) { rdds_.erase(rdd); }
+void BlockMaster::remove_rdd(RddId rdd) {
+  const auto removed = rdds_.extract(rdd);
+  if (!removed) return;
+  for (const auto& [partition, holders] : removed.mapped())
+    for (const auto& [executor, status] : holders)
+      executors_.at(executor).cached.erase({rdd, partition});
+}
 void BlockMaster::remove_broadcast(BroadcastId broadcast) { broadcasts_.erase(broadcast); }
 
 }  // namespace tinderbox::core

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "net/types.hpp"
@@ -36,7 +38,7 @@ class BlockMaster {
   /// Shape: one entry for each of 0 … partitions−1, or none at all when nothing is cached.
   std::vector<std::vector<std::string>> cached_locations(RddId rdd, int32_t partitions) const;
   /// Cached partitions that the executor holds, ordered by Rdd and partition. A level that was not
-  /// told is the place where the block lies.
+  /// told is the place where the block lies. Costs what the executor holds.
   std::vector<BlockUpdate> rdd_blocks_on(const ExecutorId& executor) const;
 
   void remove_rdd(RddId rdd);
@@ -53,6 +55,7 @@ class BlockMaster {
   struct Executor {
     BlockManagerId id;
     std::vector<std::string> local_dirs;
+    std::set<std::pair<RddId, int32_t>> cached = {};  // Rdd and partition: what rdds_ has of it
   };
 
   static Status status(const BlockUpdate& block);

@@ -278,6 +278,29 @@ TEST_CASE("without an executor that could take anything the last ones end as the
   CHECK(c.driver.map_outputs().outputs_on(ExecutorId{"A"}).size() >= 1);
 }
 
+TEST_CASE("of several that leave the first one's blocks go first, as peers become free",
+          "[migration]") {
+  Moving c;
+  const ShufflePtr s = c.written({"B", "A", "A", "B"});
+  c.lose("D");
+  c.decommission("B");
+  c.decommission("A");
+  // B's go to A and C, as both were there; then A has only C, which first has to be free again.
+  CHECK(c.blocks() == Strings{"A " + c.name(s, 0), "C " + c.name(s, 3)});
+  c.answer(true);
+  CHECK(c.blocks() == Strings{"C " + c.name(s, 3)});
+  Strings order;
+  while (!c.takes.empty()) {
+    CHECK(c.takes.size() == 1);
+    const Moving::Take t = c.answer(true);
+    CHECK(t.executor == "C");
+    order.push_back(t.what.block);
+  }
+  CHECK(order == Strings{c.name(s, 3), c.name(s, 1), c.name(s, 2), c.name(s, 0)});
+  CHECK(c.stopped_a);
+  for (int32_t map = 0; map < 4; ++map) CHECK(c.place_of(s, map) == "C");
+}
+
 TEST_CASE("an executor whose host goes takes no blocks", "[migration]") {
   Moving c;
   c.written({"A", "A", "A", "A"});

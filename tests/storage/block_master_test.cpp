@@ -146,6 +146,61 @@ TEST_CASE("cached partitions of an executor, with where they lie and their level
   CHECK(m.rdd_blocks_on({"3"}).empty());
 }
 
+TEST_CASE("cached partitions of an executor follow all that becomes of them", "[block_master]") {
+  const ExecutorId one{"1"}, two{"2"};
+  const auto names = [](const BlockMaster& m, const ExecutorId& e) {
+    std::vector<std::string> v;
+    for (const BlockUpdate& b : m.rdd_blocks_on(e)) v.push_back(b.block);
+    return v;
+  };
+  using Names = std::vector<std::string>;
+  struct Case {
+    const char* name;
+    std::function<void(BlockMaster&)> change;
+    Names on_one, on_two;
+    size_t holders_of(const std::string& block) const {
+      return static_cast<size_t>(std::count(on_one.begin(), on_one.end(), block) +
+                                 std::count(on_two.begin(), on_two.end(), block));
+    }
+  };
+  const Case cases[] = {
+      {"as they came", [](BlockMaster&) {}, {"rdd_1_0", "rdd_1_1", "rdd_2_0"}, {"rdd_1_0"}},
+      {"told again",
+       [&](BlockMaster& m) { m.update(one, in_memory("rdd_1_0", 9)); },
+       {"rdd_1_0", "rdd_1_1", "rdd_2_0"},
+       {"rdd_1_0"}},
+      {"one is thrown out",
+       [&](BlockMaster& m) { m.update(one, gone("rdd_1_0")); },
+       {"rdd_1_1", "rdd_2_0"},
+       {"rdd_1_0"}},
+      {"one that was not there is thrown out",
+       [&](BlockMaster& m) { m.update(two, gone("rdd_2_0")); },
+       {"rdd_1_0", "rdd_1_1", "rdd_2_0"},
+       {"rdd_1_0"}},
+      {"an Rdd is removed", [](BlockMaster& m) { m.remove_rdd(RddId{1}); }, {"rdd_2_0"}, {}},
+      {"an Rdd without blocks is removed",
+       [](BlockMaster& m) { m.remove_rdd(RddId{7}); },
+       {"rdd_1_0", "rdd_1_1", "rdd_2_0"},
+       {"rdd_1_0"}},
+      {"the executor is lost", [&](BlockMaster& m) { m.remove_executor(one); }, {}, {"rdd_1_0"}},
+      {"it registers again",
+       [](BlockMaster& m) { m.add_executor(at("1", "a"), {}); },
+       {},
+       {"rdd_1_0"}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    BlockMaster m = two_executors();
+    for (const char* block : {"rdd_2_0", "rdd_1_1", "rdd_1_0"}) m.update(one, in_memory(block, 1));
+    m.update(two, in_memory("rdd_1_0", 1));
+    c.change(m);
+    CHECK(names(m, one) == c.on_one);
+    CHECK(names(m, two) == c.on_two);
+    for (const char* block : {"rdd_1_0", "rdd_1_1", "rdd_2_0"})
+      CHECK(m.locations(block).size() == c.holders_of(block));
+  }
+}
+
 TEST_CASE("B33 after unpersist the table is empty", "[block_master]") {
   BlockMaster master = two_executors();
   master.update(ExecutorId{"1"}, in_memory("rdd_1_0", 10));

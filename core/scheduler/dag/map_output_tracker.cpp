@@ -1,8 +1,6 @@
 // The driver's table of map outputs.
 #include "core/scheduler/dag/map_output_tracker.hpp"
 
-#include <set>
-
 #include "core/shuffle/map_status.hpp"
 
 namespace tinderbox::core {
@@ -20,16 +18,24 @@ void MapOutputTracker::unregister_shuffle(ShuffleId shuffle) { shuffles_.erase(s
 void MapOutputTracker::register_output(ShuffleId shuffle, int32_t map, MapStatus status) {
   const auto it = shuffles_.find(shuffle);
   if (it == shuffles_.end() || static_cast<size_t>(map) >= it->second.statuses.size()) return;
-  std::optional<MapStatus>& slot = it->second.statuses[static_cast<size_t>(map)];
-  if (!slot) ++it->second.available;
-  slot = std::move(status);
-  it->second.answer.reset();
-  it->second.place_of.clear();
+  put(it->second, map, std::move(status));
 }
 
-void MapOutputTracker::drop(Shuffle& shuffle, size_t map) {
-  shuffle.statuses[map].reset();
-  --shuffle.available;
+/// Every change of an output is made here. None: it is gone.
+void MapOutputTracker::put(Shuffle& shuffle, int32_t map, std::optional<MapStatus> status) {
+  std::optional<MapStatus>& slot = shuffle.statuses[static_cast<size_t>(map)];
+  if (slot) {
+    const auto at = shuffle.held.find(slot->location.executor);
+    at->second.erase(map);
+    if (at->second.empty()) shuffle.held.erase(at);
+    --shuffle.available;
+  }
+  slot = std::move(status);
+  if (slot) {
+    std::set<int32_t>& maps = shuffle.held[slot->location.executor];
+    maps.insert(maps.end(), map);
+    ++shuffle.available;
+  }
   shuffle.answer.reset();
   shuffle.place_of.clear();
 }
@@ -40,7 +46,7 @@ void MapOutputTracker::unregister_output(ShuffleId shuffle, int32_t map, const B
   const size_t i = static_cast<size_t>(map);
   if (i < it->second.statuses.size() && it->second.statuses[i] &&
       it->second.statuses[i]->location == at)
-    drop(it->second, i);
+    put(it->second, map, std::nullopt);
   ++epoch_;
 }
 
@@ -48,32 +54,38 @@ void MapOutputTracker::unregister_all_outputs(ShuffleId shuffle) {
   const auto it = shuffles_.find(shuffle);
   if (it == shuffles_.end()) return;
   for (size_t i = 0; i < it->second.statuses.size(); ++i)
-    if (it->second.statuses[i]) drop(it->second, i);
+    if (it->second.statuses[i]) put(it->second, static_cast<int32_t>(i), std::nullopt);
   ++epoch_;
 }
 
-template <class P>
-void MapOutputTracker::remove_outputs(P&& gone) {
-  for (auto& [id, shuffle] : shuffles_)
-    for (size_t i = 0; i < shuffle.statuses.size(); ++i)
-      if (shuffle.statuses[i] && gone(shuffle.statuses[i]->location)) drop(shuffle, i);
-  ++epoch_;
+void MapOutputTracker::drop_outputs_on(const ExecutorId& executor) {
+  for (const Held& h : outputs_on(executor)) put(shuffles_.at(h.shuffle), h.map, std::nullopt);
 }
 
 void MapOutputTracker::remove_outputs_on_executor(const ExecutorId& executor) {
-  remove_outputs([&](const BlockManagerId& at) { return at.executor == executor; });
+  drop_outputs_on(executor);
+  ++epoch_;
 }
 
+/// An executor has one host: any of its outputs tells which.
 void MapOutputTracker::remove_outputs_on_host(const std::string& host) {
-  remove_outputs([&](const BlockManagerId& at) { return at.host == host; });
+  std::set<ExecutorId> there;
+  for (const auto& [id, shuffle] : shuffles_)
+    for (const auto& [executor, maps] : shuffle.held)
+      if (shuffle.statuses[static_cast<size_t>(*maps.begin())]->location.host == host)
+        there.insert(executor);
+  for (const ExecutorId& executor : there) drop_outputs_on(executor);
+  ++epoch_;
 }
 
 std::vector<MapOutputTracker::Held> MapOutputTracker::outputs_on(const ExecutorId& executor) const {
   std::vector<Held> held;
-  for (const auto& [id, shuffle] : shuffles_)
-    for (size_t i = 0; i < shuffle.statuses.size(); ++i)
-      if (shuffle.statuses[i] && shuffle.statuses[i]->location.executor == executor)
-        held.push_back({id, static_cast<int32_t>(i), shuffle.statuses[i]->map_id});
+  for (const auto& [id, shuffle] : shuffles_) {
+    const auto at = shuffle.held.find(executor);
+    if (at == shuffle.held.end()) continue;
+    for (const int32_t map : at->second)
+      held.push_back({id, map, shuffle.statuses[static_cast<size_t>(map)]->map_id});
+  }
   return held;
 }
 
@@ -86,10 +98,10 @@ const MapStatus* MapOutputTracker::output(ShuffleId shuffle, int32_t map) const 
 }
 
 void MapOutputTracker::move_output(ShuffleId shuffle, int32_t map, const BlockManagerId& to) {
-  Shuffle& moved = shuffles_.at(shuffle);
-  moved.statuses[static_cast<size_t>(map)]->location = to;
-  moved.answer.reset();
-  moved.place_of.clear();
+  Shuffle& from = shuffles_.at(shuffle);
+  MapStatus moved = *from.statuses[static_cast<size_t>(map)];
+  moved.location = to;
+  put(from, map, std::move(moved));
   ++epoch_;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ class MapOutputTracker {
     int64_t map_id = -1;
     bool operator==(const Held&) const = default;
   };
+  /// Ascending. Costs what the executor holds, and a look at each shuffle.
   std::vector<Held> outputs_on(const ExecutorId& executor) const;
   /// Null: missing.
   const MapStatus* output(ShuffleId shuffle, int32_t map) const;
@@ -65,16 +67,16 @@ class MapOutputTracker {
     int32_t reduces = 0;
     int32_t available = 0;
     std::vector<std::optional<MapStatus>> statuses;
-    std::shared_ptr<const ToExecutor> answer;  // null or of another epoch: to be made
+    std::map<ExecutorId, std::set<int32_t>> held;  // maps by where they are; no empty set
+    std::shared_ptr<const ToExecutor> answer;      // null or of another epoch: to be made
     // Each map's place as a number, so that asking for every reducer compares no text. Empty: to be
     // made.
     mutable std::vector<int32_t> place_of;
     mutable std::vector<BlockManagerId> places;
   };
-  template <class P>
-  void remove_outputs(P&& gone);
   static void find_places(const Shuffle& shuffle);
-  static void drop(Shuffle& shuffle, size_t map);
+  static void put(Shuffle& shuffle, int32_t map, std::optional<MapStatus> status);
+  void drop_outputs_on(const ExecutorId& executor);
 
   std::map<ShuffleId, Shuffle> shuffles_;
   int64_t epoch_ = 0;

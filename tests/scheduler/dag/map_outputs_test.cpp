@@ -110,6 +110,81 @@ TEST_CASE("an output that moved is asked for at its new place", "[map_outputs]")
   CHECK(t.missing(kTen) == std::vector<int32_t>{1, 2});
 }
 
+TEST_CASE("which outputs an executor has follows all that becomes of them", "[map_outputs]") {
+  using Held = MapOutputTracker::Held;
+  using Change = std::function<void(MapOutputTracker&)>;
+  constexpr ShuffleId kEleven{11};
+  const BlockManagerId c = place("c", "hostA");
+  const auto change = [](auto what) { return Change(what); };
+  struct Case {
+    const char* name;
+    Change change;
+    std::vector<Held> on_a, on_b, on_c;
+  };
+  const std::vector<Held> a0{{kTen, 0, 5}, {kTen, 2, 7}, {kEleven, 0, 9}}, b0{{kTen, 1, 6}},
+      c0{{kTen, 3, 8}};
+  const Case cases[] = {
+      {"as they came", change([](auto&) {}), a0, b0, c0},
+      {"one is made again elsewhere",
+       change([](auto& t) { t.register_output(kTen, 0, status(b, 20, {1})); }),
+       {{kTen, 2, 7}, {kEleven, 0, 9}},
+       {{kTen, 0, 20}, {kTen, 1, 6}},
+       c0},
+      {"one is made again at its place",
+       change([](auto& t) { t.register_output(kTen, 2, status(a, 20, {1})); }),
+       {{kTen, 0, 5}, {kTen, 2, 20}, {kEleven, 0, 9}},
+       b0,
+       c0},
+      {"one is moved",
+       change([](auto& t) { t.move_output(kTen, 2, b); }),
+       {{kTen, 0, 5}, {kEleven, 0, 9}},
+       {{kTen, 1, 6}, {kTen, 2, 7}},
+       c0},
+      {"one is lost",
+       change([](auto& t) { t.unregister_output(kTen, 2, a); }),
+       {{kTen, 0, 5}, {kEleven, 0, 9}},
+       b0,
+       c0},
+      {"one is not where it is said to be",
+       change([](auto& t) { t.unregister_output(kTen, 2, b); }), a0, b0, c0},
+      {"all of a shuffle are lost",
+       change([](auto& t) { t.unregister_all_outputs(kTen); }),
+       {{kEleven, 0, 9}},
+       {},
+       {}},
+      {"a shuffle is forgotten",
+       change([](auto& t) { t.unregister_shuffle(kTen); }),
+       {{kEleven, 0, 9}},
+       {},
+       {}},
+      {"the executor is lost",
+       change([](auto& t) { t.remove_outputs_on_executor(a.executor); }),
+       {},
+       b0,
+       c0},
+      {"its host is lost", change([](auto& t) { t.remove_outputs_on_host("hostA"); }), {}, b0, {}},
+      {"another host is lost",
+       change([](auto& t) { t.remove_outputs_on_host("hostB"); }),
+       a0,
+       {},
+       c0},
+  };
+  for (const Case& k : cases) {
+    CAPTURE(k.name);
+    Outputs t({a, b, a, c});
+    t.register_shuffle(kEleven, 1, 1);
+    t.register_output(kEleven, 0, status(a, 9, {1}));
+    k.change(t);
+    CHECK(t.outputs_on(a.executor) == k.on_a);
+    CHECK(t.outputs_on(b.executor) == k.on_b);
+    CHECK(t.outputs_on(c.executor) == k.on_c);
+    CHECK(t.outputs_on(ExecutorId{"d"}).empty());
+    const size_t of_ten =
+        k.on_a.size() + k.on_b.size() + k.on_c.size() - static_cast<size_t>(t.available(kEleven));
+    CHECK(static_cast<size_t>(t.available(kTen)) == of_ten);
+  }
+}
+
 TEST_CASE("B14 hosts with a share of at least the fraction are preferred", "[map_outputs]") {
   MapOutputTracker t;
   t.register_shuffle(kTen, 3, 1);
