@@ -129,6 +129,29 @@ TEST_CASE("a shuffle outlives its decommissioned executor: no stage runs again",
   c.check_clean();
 }
 
+TEST_CASE("readers are told of one new epoch, however many outputs have moved", "[migration]") {
+  Moving c;
+  const ShufflePtr s = c.written({"A", "A", "A", "B"});
+  const uint64_t before = c.job(rdd(1, {s}));
+  const Sent old = c.live().front();
+  const auto answered = [&] {
+    c.from("C", MapOutputsRequest{s->id});
+    return std::get<tinderbox::MapOutputs>(*c.effects<SendShared>().at(0).message);
+  };
+  CHECK(answered().epoch == old.epoch);
+  c.decommission("A");
+  while (!c.takes.empty()) {
+    c.answer(true);
+    CHECK(answered().epoch == old.epoch);
+  }
+  for (const auto& status : answered().statuses) CHECK(status->location.executor.value != "A");
+  c.succeed(old, "x");
+  CHECK(c.ended(before));
+  c.job(rdd(1, {s}));
+  CHECK(c.live().front().epoch == old.epoch + 1);
+  CHECK(answered().epoch == old.epoch + 1);
+}
+
 TEST_CASE("outputs go first, then cached partitions, which leave their executor", "[migration]") {
   DriverOptions o = migrating();
   o.migration.max_threads = 1;

@@ -214,7 +214,7 @@ void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) 
   spec.map_tasks = stage.is_map();
   spec.barrier = stage.root->barrier;
   spec.num_partitions = stage.root->num_partitions;
-  spec.epoch = outputs_.epoch();
+  spec.epoch = outputs_.begin_readers();
   spec.root = stage.root;
   spec.has_inputs = shape.inputs;
   spec.profile = stage.info.profile;

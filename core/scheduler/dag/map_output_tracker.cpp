@@ -102,7 +102,13 @@ void MapOutputTracker::move_output(ShuffleId shuffle, int32_t map, const BlockMa
   MapStatus moved = *from.statuses[static_cast<size_t>(map)];
   moved.location = to;
   put(from, map, std::move(moved));
-  ++epoch_;
+  moved_ = true;
+}
+
+int64_t MapOutputTracker::begin_readers() {
+  epoch_ = epoch();
+  moved_ = false;
+  return epoch_;
 }
 
 int32_t MapOutputTracker::available(ShuffleId shuffle) const {

@@ -39,15 +39,21 @@ class MapOutputTracker {
   std::vector<Held> outputs_on(const ExecutorId& executor) const;
   /// Null: missing.
   const MapStatus* output(ShuffleId shuffle, int32_t map) const;
-  /// An output that is there has another place. Who cached the old one asks again: the epoch goes
-  /// up. Source: Spark updateMapOutput.
+  /// An output that is there has another place. Who cached the old one asks again, but only for
+  /// tasks that begin later: see epoch(). Source: Spark updateMapOutput.
   void move_output(ShuffleId shuffle, int32_t map, const BlockManagerId& to);
 
   int32_t available(ShuffleId shuffle) const;
   /// Ascending. A shuffle that is not registered has none.
   std::vector<int32_t> missing(ShuffleId shuffle) const;
-  int64_t epoch() const { return epoch_; }
+  /// Of a task set that begins now. All outputs that were moved since the last one began share one
+  /// new epoch: an executor that hears of one forgets every shuffle's outputs, so an epoch for each
+  /// output would have all of them asked for again and again while an executor drains. The old
+  /// place serves until its executor is gone, which begins an epoch anyway. Spark begins none.
+  int64_t epoch() const { return epoch_ + (moved_ ? 1 : 0); }
   void increment_epoch() { ++epoch_; }
+  /// A task set begins: its tasks are told of that epoch, and so are all answers from now on.
+  int64_t begin_readers();
 
   /// Estimated bytes for each reducer. Source: Spark getStatistics.
   std::vector<int64_t> statistics(ShuffleId shuffle) const;
@@ -79,7 +85,8 @@ class MapOutputTracker {
   void drop_outputs_on(const ExecutorId& executor);
 
   std::map<ShuffleId, Shuffle> shuffles_;
-  int64_t epoch_ = 0;
+  int64_t epoch_ = 0;   // of answers
+  bool moved_ = false;  // some output, since readers began
 };
 
 }  // namespace tinderbox::core

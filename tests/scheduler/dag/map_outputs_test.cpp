@@ -185,6 +185,32 @@ TEST_CASE("which outputs an executor has follows all that becomes of them", "[ma
   }
 }
 
+TEST_CASE("outputs that move while no reader begins share one epoch", "[map_outputs]") {
+  Outputs t({a, a, a});
+  const int64_t before = t.epoch();
+  t.move_output(kTen, 0, b);
+  CHECK(answer_of(t, kTen).epoch == before);  // nobody who asks forgets other shuffles for it
+  CHECK(answer_of(t, kTen).statuses[0]->location == b);
+  t.move_output(kTen, 1, b);
+  CHECK(t.epoch() == before + 1);
+  CHECK(t.begin_readers() == before + 1);
+  CHECK(answer_of(t, kTen).epoch == before + 1);
+  CHECK(t.begin_readers() == before + 1);
+  t.move_output(kTen, 2, b);
+  CHECK(t.begin_readers() == before + 2);
+}
+
+TEST_CASE("what is lost after a move begins an epoch of its own", "[map_outputs]") {
+  Outputs t({a, a});
+  t.move_output(kTen, 0, b);
+  const int64_t lost_in = t.epoch();
+  t.remove_outputs_on_executor(a.executor);
+  CHECK(t.epoch() > lost_in);
+  const int64_t readers = t.begin_readers();
+  CHECK(readers > lost_in);
+  CHECK(answer_of(t, kTen).epoch == readers);
+}
+
 TEST_CASE("B14 hosts with a share of at least the fraction are preferred", "[map_outputs]") {
   MapOutputTracker t;
   t.register_shuffle(kTen, 3, 1);
