@@ -22,11 +22,7 @@ void Checks::delivered(const DeliverResult& r) {
            "ticket " + std::to_string(r.ticket) + ", position " + std::to_string(r.position));
   const JobPlan& plan = job(r.ticket);
   const int32_t partition = plan.partitions.at(static_cast<size_t>(r.position));
-  const uint64_t want = lineage_.answer(*lineage_.node(plan.node), partition);
-  if (r.value.view() != std::to_string(want))
-    broken("wrong answer", "ticket " + std::to_string(r.ticket) + ", partition " +
-                               std::to_string(partition) + ": " + std::string(r.value.view()) +
-                               ", not " + std::to_string(want));
+  right_answer(r.ticket, partition, r.value);
 }
 
 void Checks::counted(const ApplyAccumulators& e) {
@@ -59,6 +55,7 @@ void Checks::ended(const DeliverJobEnd& e) {
     broken("accumulator", "ticket " + std::to_string(e.ticket) + ": counted " +
                               std::to_string(app_.counts[e.ticket]) + " of " +
                               std::to_string(plan.partitions.size()));
+  one_version(e);
   reached(Path::JobSucceeded);
 }
 
@@ -96,6 +93,7 @@ void Checks::justified(const JobPlan& plan, uint64_t ticket, const std::string& 
       broken("aborted too early", error);
     return reached(Path::StageAbort);
   }
+  if (after("Spark cannot rollback the ")) return cannot_roll_back(plan, ticket, error);
   if (given_up() && error.ends_with(app_.given_up)) return;
   if (after("cannot run anywhere due to node and executor excludeOnFailure")) {
     if (!may_run_nowhere(error)) broken("given up though nothing is excluded", error);
@@ -146,7 +144,7 @@ void Checks::told_epoch(const std::string& executor, int64_t epoch) {
   last = epoch;
 }
 
-/// Whoever was allowed before must have failed by now.
+/// Whoever was allowed before must have failed by now, or have been rolled back.
 void Checks::committing(StageId stage, int32_t partition, TaskId task) {
   reached(Path::CommitAllowed);
   const auto own = app_.attempts.find(task);
@@ -155,7 +153,8 @@ void Checks::committing(StageId stage, int32_t partition, TaskId task) {
   if (fresh || it->second == task) return;
   const auto before = app_.attempts.find(it->second);
   if (before != app_.attempts.end() &&
-      (!before->second.ended || before->second.how == TaskEndKind::Success))
+      (!before->second.ended ||
+       (before->second.how == TaskEndKind::Success && !counts_for_nothing(before->second))))
     broken("two may commit one partition", text(stage) + ", partition " +
                                                std::to_string(partition) + ": " + text(it->second) +
                                                " and " + text(task));

@@ -1,7 +1,8 @@
 // What must hold after each step and at the end of a run.
 //
 // checks.cpp: results and the ends of jobs; events.cpp: what listeners are told; state.cpp: the
-// driver's tables; limits.cpp: exclusion and pools; resources.cpp: addresses.
+// driver's tables; limits.cpp: exclusion and pools; resources.cpp: addresses; unsteady.cpp: what
+// can't be computed again.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 
 #include "core/scheduler/driver.hpp"
 #include "tests/sim/checks/paths.hpp"
+#include "tests/sim/checks/versions.hpp"
 #include "tests/sim/scenario/scenario.hpp"
 #include "tests/sim/world/world.hpp"
 
@@ -67,10 +69,15 @@ class Checks {
   void holds(const Holder& executor);
   void told_epoch(const std::string& executor, int64_t epoch);
   /// A block of a cached rdd: made by an executor; had by nobody that was asked.
-  void cached(std::pair<int32_t, int32_t> block) { cached_.insert(block); }
-  void recomputed(std::pair<int32_t, int32_t> block) {
+  void cached(Place block, uint64_t value) {
+    cached_.insert(block);
+    app_.versions.cached(block, value);
+  }
+  void recomputed(Place block) {
     if (cached_.contains(block)) reached(Path::CacheRecomputed);
   }
+  /// A task is over that computed something indeterminate.
+  void made(const Made& made);
   void committing(StageId stage, int32_t partition, TaskId task);
   /// What a task says at a barrier; what it hears there, by partition.
   static std::string at_barrier(StageId stage, int32_t attempt, int32_t partition);
@@ -110,6 +117,13 @@ class Checks {
     std::map<std::string, int64_t> epochs;
     std::map<std::pair<StageId, int32_t>, TaskId> committers;
     int64_t epoch = 0;
+    // unsteady.cpp
+    Versions versions;
+    std::map<uint64_t, std::vector<const Made*>> made;  // results by ticket
+    std::map<StageId, uint64_t> tickets;                // of result stages
+    std::set<StageId> completed;                        // at least once
+    std::set<ShuffleId> unfetched;
+    std::set<ExecutorId> gone;
     std::string given_up;
     int32_t asked_for = -1;
     // limits.cpp
@@ -161,6 +175,14 @@ class Checks {
             std::map<std::pair<std::string, std::string>, double>& used);
   void lost_addresses(const core::Driver& driver) const;
 
+  // unsteady.cpp
+  void right_answer(uint64_t ticket, int32_t partition, const Payload& value);
+  void one_version(const core::DeliverJobEnd& e) const;
+  void made_whole(const core::StageInfo& stage);
+  bool counts_for_nothing(const Attempt& success) const;
+  bool some_lost(const core::Node& node) const;
+  void cannot_roll_back(const JobPlan& plan, uint64_t ticket, const std::string& error);
+
   // state.cpp
   void bogus_completions(const core::Driver& driver);
   void parents_complete(const core::Driver& driver);
@@ -174,7 +196,7 @@ class Checks {
   const Scenario& scenario_;
   std::array<bool, kPaths> paths_{};
   std::array<bool, kFaultKinds> faults_{};
-  std::set<std::pair<int32_t, int32_t>> cached_;
+  std::set<Place> cached_;
   Application app_;
 };
 

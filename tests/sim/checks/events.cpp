@@ -40,6 +40,7 @@ void Checks::on(const TaskEnded& e) {
     case TaskEndKind::FetchFailed:
       outputs_changed();
       app_.unreached_now.push_back(e.reason.address.executor);
+      app_.unfetched.insert(e.reason.shuffle);
       reached(e.reason.map_index < 0 ? Path::MissingOutput : Path::FetchFailed);
       app_.failed_attempts[e.task.stage].insert(e.task.stage_attempt);
       return;
@@ -73,6 +74,7 @@ void Checks::on(const StageSubmitted& e) {
     broken("stage submitted while it runs", text(e.stage.stage));
   app_.failed_stages.erase(e.stage.stage);
   if (e.stage.attempt > 0 && app_.latest.contains(e.stage.stage)) reached(Path::StageResubmitted);
+  made_whole(e.stage);
   app_.latest[e.stage.stage] = e.stage;
   app_.submitted_now.push_back(e.stage.stage);
 }
@@ -86,8 +88,10 @@ void Checks::on(const StageCompleted& e) {
     broken("stage completed that did not run", text(e.stage.stage));
   app_.failed_stages.erase(e.stage.stage);
   if (!failed) app_.completed_now.push_back(e.stage.stage);
+  if (!failed) app_.completed.insert(e.stage.stage);
   if (failed) app_.failed_stages.insert(e.stage.stage);
   if (!failed) app_.failed_attempts.erase(e.stage.stage);
+  if (e.stage.failure_reason.starts_with("Rolled back: ")) reached(Path::RolledBack);
   if (e.stage.failure_reason.starts_with("Stage failed because barrier task")) {
     app_.failed_attempts[e.stage.stage].insert(e.stage.attempt);
     reached(Path::BarrierFailed);
@@ -97,6 +101,7 @@ void Checks::on(const StageCompleted& e) {
 void Checks::on(const JobStarted& e) {
   if (!app_.jobs.emplace(e.job, false).second)
     broken("job started twice", "job " + std::to_string(e.job.value));
+  app_.versions.began(e.job);
   for (const StageInfo& stage : e.stages) app_.stages_of[e.job].push_back(stage.stage);
 }
 
@@ -111,6 +116,7 @@ void Checks::on(const JobEnded& e) {
 
 void Checks::on(const ExecutorRemoved& e) {
   outputs_changed();
+  app_.gone.insert(e.executor);
   const auto says = [&](const char* words) { return e.reason.find(words) != std::string::npos; };
   if (says("heartbeat timed out")) reached(Path::HeartbeatExpiry);
   if (says("disassociated")) reached(Path::Disassociated);

@@ -62,7 +62,10 @@ constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "stage with a profile ran",
                                             "executor of a profile",
                                             "tasks met at a barrier",
-                                            "barrier stage failed"};
+                                            "barrier stage failed",
+                                            "indeterminate stage made again",
+                                            "indeterminate stage rolled back",
+                                            "job that can't be rolled back"};
 
 }  // namespace
 

@@ -69,8 +69,11 @@ enum class Path : uint8_t {
   OwnExecutors,
   TasksMet,
   BarrierFailed,
+  MadeAgain,
+  RolledBack,
+  NotRolledBack,
 };
-inline constexpr size_t kPaths = 60;
+inline constexpr size_t kPaths = 63;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

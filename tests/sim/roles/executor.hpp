@@ -77,11 +77,11 @@ class SimExecutor {
     bool commits = false, large = false;
     int32_t poison = -1;
   };
-  using Place = std::pair<int32_t, int32_t>;  // node or shuffle, partition
   struct Task {
     TaskLaunch launch;
     StageId stage;
     int32_t stage_attempt = 0;
+    int32_t run = 0;  // of the application, by which it was launched
     int64_t epoch = 0;
     int32_t cpus = 1;
     ResourceAddresses addresses;
@@ -93,6 +93,7 @@ class SimExecutor {
     std::map<Place, uint64_t> values, reads;
     std::set<Place> asked, asked_cache, nowhere;  // blocks that nobody has
     std::optional<TaskEndReason> failure;
+    Made made;  // of what, where that matters
   };
   /// Pieces of one reduce partition, or one cached block, on their way to a task.
   struct Read {
@@ -124,6 +125,7 @@ class SimExecutor {
   void read_cached(Task& task, Place place);
   void fetch(Read read);
   void next_holder(uint64_t request, Read& read);
+  static uint64_t seed_of(const Task& task, Place place);
   void store(const std::string& block, Bytes bytes, bool tell_driver);
   void after(Duration delay, std::function<void()> task) {
     in_.world.after(process_, delay, std::move(task));
@@ -135,11 +137,13 @@ class SimExecutor {
   void advance(TaskId id);
   std::optional<uint64_t> value(Task& task, const core::Node& node, int32_t partition);
   std::optional<uint64_t> cached(Task& task, const core::Node& node, Place place);
+  uint64_t take_cached(Task& task, Place place, const Payload& bytes);
   void keep(const core::Node& node, Place place, uint64_t value);
   void finish(TaskId id);
   void meet(TaskId id, Task& task);
   void on_barrier(const BarrierReached& message);
   TaskUpdate outcome(Task& task);
+  void tell_made(Task& task, uint64_t value);
   void write_output(Task& task, uint64_t value, TaskUpdate& update);
   void fail(Task& task, std::string class_name, std::string what);
   void end(TaskId id, TaskUpdate update);

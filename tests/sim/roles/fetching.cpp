@@ -107,6 +107,8 @@ void SimExecutor::read_shuffle(Task& task, Place place, const MapOutputs& output
         {map, status->location.address, block, size_for(status->sizes, place.second)});
     read.from.push_back(*status);
   }
+  if (indeterminate(*in_.lineage.shuffle(outputs.shuffle)->parent))
+    for (const auto& status : outputs.statuses) task.made.reads[place].push_back(status->map_id);
   fetch(std::move(read));
 }
 
@@ -165,7 +167,8 @@ void SimExecutor::fetch(Read read) {
   const TaskId task = read.task;
   const Place place = read.place;
   if (read.missing == 0) {
-    running_.at(task).reads[place] = read_seed(read.shuffle, place.second);
+    Task& reader = running_.at(task);
+    reader.reads[place] = seed_of(reader, place);
     return after(1us, [this, task] { advance(task); });
   }
   reads_[request] = std::move(read);
@@ -194,7 +197,7 @@ void SimExecutor::apply(const DeliverBlock& e) {
   if (read.shuffle.value < 0) {
     if (!e.bytes) return next_holder(e.request, read);
     in_.checks.reached(Path::CacheHitRemote);
-    task->second.values[read.place] = std::stoull(std::string(e.bytes->view()));
+    take_cached(task->second, read.place, *e.bytes);
     fetching_.feed(EndRequest{e.request});
     reads_.erase(it);
     return advance(id);
@@ -220,12 +223,18 @@ void SimExecutor::apply(const DeliverBlock& e) {
   const auto want = std::ranges::find(read.wants, e.index, &WantedBlock::index);
   if (want->address != block_address_) fetching_.feed(BlocksTaken{e.request, want->size});
   if (--read.missing > 0) return;
-  uint64_t value = read_seed(read.shuffle, read.place.second);
+  uint64_t value = seed_of(task->second, read.place);
   for (const auto& [map, number] : read.pieces) value = mix(value, number);
   task->second.reads[read.place] = value;
   reads_.erase(e.request);
   fetching_.feed(EndRequest{e.request});
   advance(id);
+}
+
+uint64_t SimExecutor::seed_of(const Task& task, Place place) {
+  const auto versions = task.made.reads.find(place);
+  return read_seed(ShuffleId{place.first}, place.second,
+                   versions == task.made.reads.end() ? std::vector<int64_t>{} : versions->second);
 }
 
 void SimExecutor::store(const std::string& block, Bytes bytes, bool tell_driver) {

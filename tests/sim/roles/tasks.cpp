@@ -46,6 +46,7 @@ void SimExecutor::apply(const StartTasks& e) {
     if (i < m.resources.size()) task.addresses = m.resources[i];
     task.stage = m.stage;
     task.stage_attempt = m.stage_attempt;
+    task.run = in_.application.number;
     task.epoch = m.epoch;
     if (program != programs_.end()) task.program = program->second;
     queue_.push_back(std::move(task));
@@ -165,9 +166,10 @@ std::optional<uint64_t> SimExecutor::value(Task& task, const Node& node, int32_t
         return std::nullopt;
       });
   if (!computed) return std::nullopt;
-  task.values[place] = *computed;
-  if (keeps) keep(node, place, *computed);
-  return computed;
+  const uint64_t value = in_.lineage.as_seen_by(task.launch.id, node, *computed);
+  task.values[place] = value;
+  if (keeps) keep(node, place, value);
+  return value;
 }
 
 std::optional<uint64_t> SimExecutor::cached(Task& task, const Node&, Place place) {
@@ -175,14 +177,20 @@ std::optional<uint64_t> SimExecutor::cached(Task& task, const Node&, Place place
       store_.find("rdd_" + std::to_string(place.first) + "_" + std::to_string(place.second));
   if (own != store_.end()) {
     in_.checks.reached(Path::CacheHitLocal);
-    return task.values[place] = std::stoull(std::string(own->second.view()));
+    return take_cached(task, place, own->second);
   }
   if (task.asked_cache.insert(place).second) read_cached(task, place);
   return std::nullopt;
 }
 
+uint64_t SimExecutor::take_cached(Task& task, Place place, const Payload& bytes) {
+  const uint64_t value = task.values[place] = std::stoull(std::string(bytes.view()));
+  if (indeterminate(*in_.lineage.node(place.first))) task.made.cached[place] = value;
+  return value;
+}
+
 void SimExecutor::keep(const Node&, Place place, uint64_t value) {
-  in_.checks.cached(place);
+  in_.checks.cached(place, value);
   store("rdd_" + std::to_string(place.first) + "_" + std::to_string(place.second),
         std::to_string(value), true);
 }
@@ -263,6 +271,7 @@ TaskUpdate SimExecutor::outcome(Task& task) {
   const uint64_t value = task.values.at({program.root->id.value, task.launch.partition});
   if (!task.failure && program.shuffle) write_output(task, value, update);
   if (task.failure) return failed(task);
+  tell_made(task, value);
   if (program.shuffle) return update;
   Bytes result = std::to_string(value);
   update.result_size = static_cast<int64_t>(result.size());
@@ -274,6 +283,22 @@ TaskUpdate SimExecutor::outcome(Task& task) {
   update.result_block = "taskresult_" + std::to_string(task.launch.id.value);
   if (in_.world.now() >= results_lost_until_) store(update.result_block, std::move(result), false);
   return update;
+}
+
+void SimExecutor::tell_made(Task& task, uint64_t value) {
+  const Program& program = *task.program;
+  if (task.run != in_.application.number || !indeterminate(*program.root)) return;
+  Made& made = task.made;
+  made.node = program.root.get();
+  made.partition = task.launch.partition;
+  made.shuffle = program.shuffle ? program.shuffle->id : ShuffleId{-1};
+  made.ticket = program.ticket;
+  made.task = task.launch.id;
+  made.stage = task.stage;
+  made.stage_attempt = task.stage_attempt;
+  made.executor = id_;
+  made.value = value;
+  in_.checks.made(made);
 }
 
 void SimExecutor::write_output(Task& task, uint64_t value, TaskUpdate& update) {

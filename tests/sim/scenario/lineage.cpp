@@ -68,7 +68,7 @@ std::string describe(const NodePlan& plan) {
   std::string text = kNames[static_cast<size_t>(plan.kind)];
   for (const int32_t p : plan.parents) text += " " + std::to_string(p);
   return text + " ×" + std::to_string(plan.partitions) + (plan.cached ? " cached" : "") +
-         (plan.barrier ? " barrier" : "") +
+         (plan.barrier ? " barrier" : "") + (plan.unsteady ? " unsteady" : "") +
          (plan.profile >= 0 ? " profile " + std::to_string(plan.profile) : "");
 }
 
@@ -87,8 +87,10 @@ uint64_t piece_of(ShuffleId shuffle, uint64_t map_value, int32_t reduce) {
 int64_t piece_size(uint64_t piece) {
   return piece % 4 == 0 ? 0 : static_cast<int64_t>(1 + piece % 100);
 }
-uint64_t read_seed(ShuffleId shuffle, int32_t reduce) {
-  return mix(static_cast<uint64_t>(shuffle.value) + 1000, static_cast<uint64_t>(reduce));
+uint64_t read_seed(ShuffleId shuffle, int32_t reduce, const std::vector<int64_t>& versions) {
+  uint64_t seed = mix(static_cast<uint64_t>(shuffle.value) + 1000, static_cast<uint64_t>(reduce));
+  for (const int64_t version : versions) seed = mix(seed, static_cast<uint64_t>(version));
+  return seed;
 }
 
 Dependency Lineage::dependency(const NodePlan& plan, size_t which) {
@@ -137,6 +139,10 @@ Lineage::Lineage(const std::vector<NodePlan>& plans,
     if (plan.cached) node->storage_bits = core::pack_level({.memory = true});
     node->starts_barrier = plan.barrier;
     core::derive(*node);
+    if (plan.unsteady) {
+      node->determinism = core::Determinism::Indeterminate;
+      unsteady_.insert(node->id);
+    }
     nodes_.push_back(std::move(node));
   }
 }

@@ -2,11 +2,13 @@
 //
 // A partition's value is a number: a hash of its node, its partition and the values that it reads.
 // A shuffle's piece is a hash of a map value and the reducer; some pieces are empty. So a value
-// that was lost, doubled, stale or taken from elsewhere changes every answer above it.
+// that was lost, doubled, stale or taken from elsewhere changes every answer above it. An unsteady
+// node gives each task another value; checks/versions.hpp says which answers are right then.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,14 +19,18 @@
 
 namespace tinderbox::sim {
 
+/// Node or shuffle, and a partition of its.
+using Place = std::pair<int32_t, int32_t>;
+
 struct NodePlan {
   enum class Kind : uint8_t { Source, Map, Union, Zip, Coalesce, Shuffle, Cogroup, HalfCogroup };
   Kind kind = Kind::Source;
   std::vector<int32_t> parents;  // places in the list of plans, smaller than its own
   int32_t partitions = 1;
   bool cached = false;
-  bool barrier = false;  // its tasks start together, and meet
-  int32_t profile = -1;  // resource profile, a place in Settings::profiles; −1: none
+  bool barrier = false;   // its tasks start together, and meet
+  int32_t profile = -1;   // resource profile, a place in Settings::profiles; −1: none
+  bool unsteady = false;  // each task that computes it gets something else
 };
 std::string describe(const NodePlan& plan);
 
@@ -55,7 +61,13 @@ uint64_t piece_of(ShuffleId shuffle, uint64_t map_value, int32_t reduce);
 /// 0: nothing is written. Unit: bytes.
 int64_t piece_size(uint64_t piece);
 /// A reducer's value before any piece; fold pieces into it with mix() in the order of maps.
-uint64_t read_seed(ShuffleId shuffle, int32_t reduce);
+/// `versions`: of an indeterminate shuffle, the map outputs that it reads, empty pieces too.
+uint64_t read_seed(ShuffleId shuffle, int32_t reduce, const std::vector<int64_t>& versions = {});
+
+/// Its value is not the same when it is computed again.
+inline bool indeterminate(const core::Node& node) {
+  return node.determinism == core::Determinism::Indeterminate;
+}
 
 class Lineage {
  public:
@@ -65,16 +77,21 @@ class Lineage {
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
   const core::ShufflePtr& shuffle(ShuffleId id) const { return shuffles_.at(id); }
   const std::map<ShuffleId, core::ShufflePtr>& shuffles() const { return shuffles_; }
-  /// Computed directly, without any cluster.
+  /// Computed directly, without any cluster. Not of what is indeterminate.
   uint64_t answer(const core::Node& node, int32_t partition);
+  uint64_t read(const core::ShuffleDependency& shuffle, int32_t reduce);
+  /// What `task` gets for `node` where others compute `value`.
+  uint64_t as_seen_by(TaskId task, const core::Node& node, uint64_t value) const {
+    return unsteady_.contains(node.id) ? mix(value, static_cast<uint64_t>(task.value)) : value;
+  }
 
  private:
   core::Dependency dependency(const NodePlan& plan, size_t which);
-  uint64_t read(const core::ShuffleDependency& shuffle, int32_t reduce);
 
   std::vector<core::NodePtr> nodes_;
   std::map<ShuffleId, core::ShufflePtr> shuffles_;
-  std::map<std::pair<int32_t, int32_t>, uint64_t> answers_;
+  std::set<RddId> unsteady_;
+  std::map<Place, uint64_t> answers_;
 };
 
 }  // namespace tinderbox::sim

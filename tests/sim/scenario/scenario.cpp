@@ -247,6 +247,45 @@ void add_barrier(Scenario& s, Random& r) {
   }
 }
 
+/// Again and again, while tasks run long and few at a time: some results are out by then.
+void lose_outputs(Scenario& s, Random& r) {
+  s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
+  s.settings.max_attempts = 4;
+  s.executors = std::min(s.executors, 2);
+  for (int i = 0; i < 12; ++i) {
+    s.faults.push_back(random_fault(r, 20s, s.standalone));
+    s.faults.back().kind = r.chance(900) ? Kind::LoseFiles : Kind::Crash;
+  }
+}
+
+/// Nodes that give something else each time, and readers of such a one, which read each other.
+void add_unsteady(Scenario& s, Random& r) {
+  if (!r.chance(350)) return;
+  for (NodePlan& node : s.nodes) node.unsteady = r.chance(100);
+  const auto add = [&](NodePlan::Kind kind, std::vector<int32_t> parents, int32_t partitions) {
+    s.nodes.push_back({kind, std::move(parents), partitions});
+    return static_cast<int32_t>(s.nodes.size()) - 1;
+  };
+  const auto many = [&] { return static_cast<int32_t>(r.between(6, 14)); };
+  const auto base = static_cast<int32_t>(r.between(0, static_cast<int64_t>(s.nodes.size()) - 1));
+  const int32_t unsteady =
+      add(NodePlan::Kind::Map, {base}, s.nodes[static_cast<size_t>(base)].partitions);
+  s.nodes.back().unsteady = true;
+  const int32_t first = add(NodePlan::Kind::Shuffle, {unsteady}, many());
+  const int32_t width = s.nodes.back().partitions;
+  const int32_t last = r.chance(500) ? add(NodePlan::Kind::HalfCogroup, {first, first}, width)
+                                     : add(NodePlan::Kind::Cogroup,
+                                           {first, r.chance(500) ? unsteady : base}, many());
+  for (JobPlan& job : s.jobs) {
+    if (!r.chance(800)) continue;
+    job.node = r.chance(500) ? first : last;
+    job.poison = -1;
+    job.partitions.resize(static_cast<size_t>(s.nodes[static_cast<size_t>(job.node)].partitions));
+    std::iota(job.partitions.begin(), job.partitions.end(), 0);
+  }
+  if (r.chance(900)) lose_outputs(s, r);
+}
+
 /// One kind of fault, again and again, while tasks run long; outputs are lost of hosts that go.
 void storm(Scenario& s, Random& r) {
   const int64_t which = r.between(0, 99);
@@ -284,6 +323,8 @@ Scenario make_scenario(uint64_t seed) {
   if (r.chance(500)) storm(s, r);
   Random resources(mix(seed, 43));
   add_custom_resources(s, resources);
+  Random unsteady(mix(seed, 45));
+  add_unsteady(s, unsteady);
   Random barriers(mix(seed, 44));
   add_barrier(s, barriers);
   bound_length(s);

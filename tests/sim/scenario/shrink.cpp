@@ -55,6 +55,9 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
         for (NodePlan& n : s.nodes) n.barrier = false;
       },
       [](Scenario& s) {
+        for (NodePlan& n : s.nodes) n.unsteady = false;
+      },
+      [](Scenario& s) {
         for (JobPlan& j : s.jobs) j.commits = j.large_results = false;
       },
   };
