@@ -1,6 +1,9 @@
 // The driver role: runs a registered application's main beside the scheduler.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <utility>
 
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
@@ -72,6 +75,29 @@ void start_ticking(const std::shared_ptr<core::ProgressBar>& bar, net::Loop& loo
   if (bar) loop.post([bar, &loop, interval] { core::ProgressBar::run(bar, loop, interval); });
 }
 
+/// While it lives, exit() in the application's main ends the application as a return would. One at
+/// a time. Source: the shutdown hook of Spark's SparkContext.
+class StopAtExit {
+ public:
+  explicit StopAtExit(core::DriverRuntime& runtime) {
+    running_ = &runtime;
+    thread_ = std::this_thread::get_id();
+    ::on_exit([](int code, void*) { stop(code); }, nullptr);
+  }
+  ~StopAtExit() { running_ = nullptr; }
+  StopAtExit(const StopAtExit&) = delete;
+  StopAtExit& operator=(const StopAtExit&) = delete;
+
+ private:
+  /// A task or listener that calls exit() runs on what would have to end first.
+  static void stop(int code) {
+    if (!running_ || std::this_thread::get_id() != thread_) return;
+    if (!std::exchange(running_, nullptr)->stop()) net::exit_now(code);
+  }
+  static inline core::DriverRuntime* running_ = nullptr;
+  static inline std::thread::id thread_;
+};
+
 int run(const Options& o) {
   const Application app = application(o.main_class);
   conf::Conf conf = with_app_name(process_conf(o.conf), app);
@@ -85,6 +111,7 @@ int run(const Options& o) {
     signal = n;
     runtime->cancel_everything("the driver received signal " + std::to_string(n));
   });
+  const StopAtExit hook(*runtime);
   int code = run_main(app, *runtime, o.arguments);
   const bool all_over = runtime->stop();
   if (signal) code = core::kExitSignalBase + signal;

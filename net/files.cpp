@@ -156,11 +156,13 @@ std::string temporary_name(const std::string& path) {
 class RealFiles : public Files {
  public:
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override {
-    Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // A pipe that nobody writes to would be waited for.
+    Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd.get() < 0) return system_error("open", path);
     struct stat s {};
     if (::fstat(fd.get(), &s) != 0) return system_error("open", path);
     if (S_ISDIR(s.st_mode)) return system_error("open", path, EISDIR);
+    if (!S_ISREG(s.st_mode)) return Error{"cannot open " + path + ": it is not a regular file"};
     std::unique_ptr<ReadFile> file =
         std::make_unique<RealReadFile>(path, std::move(fd), int64_t{s.st_size});
     return file;

@@ -33,7 +33,11 @@ int run_pagerank(Context& context, std::span<const std::string> args) {
                    .flat_map<Link>([](std::string_view line, auto& emit) {
                      std::vector<std::string> ends;
                      words(line, [&](std::string_view word) { ends.emplace_back(word); });
-                     if (ends.size() >= 2) emit(Link(std::move(ends[0]), std::move(ends[1])));
+                     if (ends.empty()) return;
+                     if (ends.size() == 1)
+                       throw std::invalid_argument("'" + ends[0] +
+                                                   "' is no edge; a line of EDGES is FROM TO");
+                     emit(Link(std::move(ends[0]), std::move(ends[1])));
                    })
                    .distinct()
                    .group_by_key();

@@ -218,6 +218,8 @@ int run(Context& context, std::span<const std::string> args) {
     compute(f);
   else if (args[0] == "fail-beside")
     fail_beside_one_that_computes(f);
+  else if (args[0] == "leave")
+    std::exit(f.context.range(0, 7, 1, 2).count() == 7 ? 7 : 1);
   else if (args[0] == "long")
     long_job(f, std::stoi(args[1]), args.size() > 2 ? args[2] : "");
   else
@@ -226,10 +228,10 @@ int run(Context& context, std::span<const std::string> args) {
   return 0;
 }
 
-TINDERBOX_APPLICATION(
-    faults,
-    "break the cluster: executor | worker | map-output | exit | throw | compute | fail-beside | "
-    "long SECONDS [FILE]",
-    run);
+TINDERBOX_APPLICATION(faults,
+                      "break the cluster: executor | worker | map-output | exit | throw | compute "
+                      "| fail-beside | leave | "
+                      "long SECONDS [FILE]",
+                      run);
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The real file system behind net/files.
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "net/files.hpp"
 #include "net/process/file_lock.hpp"
@@ -114,6 +115,11 @@ TEST_CASE("missing files, directories and trees are told apart", "[files]") {
   REQUIRE(!missing);
   CHECK(missing.error().message == "cannot open " + s.path + "/none: No such file or directory");
   REQUIRE(!s.files->open(s.path));
+  REQUIRE(::mkfifo((s.path + "/pipe").c_str(), 0600) == 0);
+  const auto pipe = s.files->open(s.path + "/pipe");
+  REQUIRE(!pipe);
+  CHECK(pipe.error().message == "cannot open " + s.path + "/pipe: it is not a regular file");
+  CHECK(*s.files->remove(s.path + "/pipe"));
   CHECK(*s.files->make_directories(s.path + "/d/e"));
   CHECK(!*s.files->make_directories(s.path + "/d/e"));
   CHECK((*s.files->stat(s.path + "/d"))->directory);

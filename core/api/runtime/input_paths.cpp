@@ -66,21 +66,39 @@ std::vector<std::string> match(net::Files& files, const std::string& pattern) {
   return found;
 }
 
+/// What Hadoop's codecs would decompress.
+bool compressed(const std::string& path) {
+  constexpr std::string_view kSuffixes[] = {".gz", ".bz2",    ".zst",     ".lz4",
+                                            ".xz", ".snappy", ".deflate", ".gzip"};
+  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                     [&](std::string_view suffix) { return path.ends_with(suffix); });
+}
+
+Result<bool> add_file(net::Files& files, const std::string& path, int64_t size,
+                      std::vector<InputFile>& out) {
+  if (compressed(path))
+    return Error{"Input path is compressed: file:" + path +
+                 "; uncompress it first, only plain text is read"};
+  // A pipe and a device have no size either.
+  if (size == 0)
+    if (const auto opened = files.open(path); !opened) return opened.error();
+  out.push_back({path, size});
+  return true;
+}
+
 Result<bool> add(net::Files& files, const std::string& path, std::vector<InputFile>& out) {
   const auto stat = files.stat(path);
   if (!stat) return stat.error();
   if (!*stat) return Error{"Input path does not exist: file:" + path};
-  if (!(*stat)->directory) {
-    out.push_back({path, (*stat)->size});
-    return true;
-  }
+  if (!(*stat)->directory) return add_file(files, path, (*stat)->size, out);
   const auto entries = files.list(path);
   if (!entries) return entries.error();
   for (const auto& entry : *entries) {
     if (hidden(entry.name)) continue;
     if (entry.stat.directory)
       return Error{"Input path is not a file: file:" + path + "/" + entry.name};
-    out.push_back({path + "/" + entry.name, entry.stat.size});
+    if (auto added = add_file(files, path + "/" + entry.name, entry.stat.size, out); !added)
+      return added;
   }
   return true;
 }

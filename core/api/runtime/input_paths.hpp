@@ -25,7 +25,8 @@ struct InputSplit {
 /// A local path without `file:`, absolute. Errors: another scheme.
 Result<std::string> local_path(const std::string& path);
 /// Files in order of path. Hidden ones (`.x`, `_x`) in directories and globs don't count.
-/// Errors: `Input path does not exist: file:/…`, and the like, one line.
+/// Errors: `Input path does not exist: file:/…`, and the like, one line; compressed files, pipes
+/// and devices are none that can be read.
 Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths);
 /// Splits of about total/min_partitions bytes, at most 128 MiB; the last one of a file may be 10 %
 /// longer. An empty file is one empty split. Source: Hadoop FileInputFormat.getSplits.

@@ -67,6 +67,14 @@ fail_beside() {
     && grep 'fail-beside: right result' "$dir/beside.out" && [ -z "$(ls "$dir/local")" ]
 }
 check "a local application whose job failed ends although a task of it computes" fail_beside
+exit_in_main() {
+  local status=0
+  timeout 20 "$FAULTS" submit --master "$1" --conf spark.local.dir="$dir/local" --class faults "$FAULTS" leave || status=$?
+  [ $status = 7 ] && [ -z "$(ls "$dir/local")" ]
+}
+for m in 'local[2]' 'local-cluster[1,2,1024]' "$master_url"; do
+  check "an application that calls exit() in its main ends as one that returns, $m" exit_in_main "$m"
+done
 stop_cluster
 
 # A second master with the first one's log would take it away.
