@@ -44,6 +44,8 @@ int number_of(const std::string& name) {
 }
 
 void on_stop_signal(int number) {
+  // A closed terminal says it several times: by its shell and by the kernel.
+  if (number == SIGHUP && first_signal.load() != 0) return;
   int saved = errno;
   int fd = stop_fd.load();
   if (fd < 0 || first_signal.exchange(number) != 0) _exit(128 + number);
@@ -57,6 +59,12 @@ void set_handler(int number, void (*handler)(int)) {
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   ::sigaction(number, &action, nullptr);
+}
+
+/// As under nohup.
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 /// All that an init forwards: what is sent to it, not what it or its terminal causes itself.
@@ -107,6 +115,7 @@ void configure_signals() {
   set_handler(SIGPIPE, SIG_IGN);
   set_handler(SIGTERM, on_stop_signal);
   set_handler(SIGINT, on_stop_signal);
+  if (!is_ignored(SIGHUP)) set_handler(SIGHUP, on_stop_signal);
 }
 
 StopSignals::StopSignals(PollLoop& loop, std::function<void(int)> stop)

@@ -10,12 +10,14 @@
 
 namespace tinderbox::net {
 
-/// Early in main, before any thread: a broken pipe is an error of write() and no signal; SIGTERM
-/// and SIGINT end the process at once with 128 + n unless a StopSignals lives.
+/// Early in main, before any thread: a broken pipe is an error of write() and no signal; SIGTERM,
+/// SIGINT and SIGHUP end the process at once with 128 + n unless a StopSignals lives. SIGHUP stays
+/// ignored when it is.
 void configure_signals();
 
-/// While it lives, the first SIGTERM or SIGINT calls `stop(n)` on the loop, so that the role can
-/// drain; the next one ends the process at once with exit code 128 + n, even if the loop is stuck.
+/// While it lives, the first of those three calls `stop(n)` on the loop, so that the role can
+/// drain; the next one but SIGHUP ends the process at once with exit code 128 + n, even if the loop
+/// is stuck.
 /// One at a time. Thread: the loop's, or before it runs.
 class StopSignals {
  public:

@@ -46,6 +46,36 @@ TEST_CASE("the first SIGTERM asks the loop, the second ends the process at once"
   CHECK(status_of(hangs) == 128 + SIGINT);
 }
 
+TEST_CASE(
+    "a closed terminal asks the loop, however often it says so; under nohup nobody hears it") {
+  Letters ready;
+  auto body = [&](bool nohup) {
+    return forked([&, nohup] {
+      if (nohup) signal(SIGHUP, SIG_IGN);
+      net::configure_signals();
+      auto loop = net::make_poll_loop();
+      net::StopSignals signals(*loop, [&](int n) {
+        raise(SIGHUP);
+        if (!nohup && n != SIGHUP) _exit(2);
+        loop->stop();
+      });
+      if (!ready.write('r')) _exit(1);
+      loop->run();
+      return 11;
+    });
+  };
+  pid_t closed = body(false);
+  ready.read();
+  kill(closed, SIGHUP);
+  CHECK(status_of(closed) == 11);
+
+  pid_t stays = body(true);
+  ready.read();
+  kill(stays, SIGHUP);
+  kill(stays, SIGTERM);
+  CHECK(status_of(stays) == 11);
+}
+
 TEST_CASE("without a role that drains, a signal ends the process at once; a broken pipe does not") {
   Letters ready;
   pid_t pid = forked([&] {

@@ -291,6 +291,8 @@ void Worker::drain(const Turn& t, int code, std::string reason) {
 void Worker::exit_if_drained(const Turn& t) {
   if (!stopping_ || exited_ || !processes_.empty()) return;
   exited_ = true;
+  for (auto& [app, dirs] : std::exchange(app_dirs_, {}))
+    t.out.push_back(RemoveDirectories{std::move(dirs)});
   t.out.push_back(Exit{exit_code_, exit_reason_});
 }
 

@@ -200,6 +200,19 @@ TEST_CASE("a driver that waits to be run again does not hold up the end", "[work
   CHECK(to_master<DriverStateChanged>(out).size() == 1);
 }
 
+TEST_CASE("a worker that stops takes the local directories of its applications along", "[worker]") {
+  Run r;
+  r.start();
+  const auto made = r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 0, 0, app_of(), 2, 1024});
+  const uint64_t ticket = all<Spawn>(made).at(0).ticket;
+  r.feed(ProcessStarted{ticket, 7, ""});
+  CHECK(all<RemoveDirectories>(r.feed(StopWorker{})).empty());  // its executor uses them
+  const auto out = r.feed(ProcessExited{ticket, 143, true});
+  REQUIRE(all<RemoveDirectories>(out).size() == 1);
+  CHECK(all<RemoveDirectories>(out)[0].paths == all<MakeDirectories>(made).at(0).paths);
+  CHECK(std::holds_alternative<Exit>(out.back()));
+}
+
 TEST_CASE("M34 the work directory is cleaned at its interval, running ids are kept", "[worker]") {
   WorkerOptions o = options();
   o.cleanup = true;
