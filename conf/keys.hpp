@@ -201,9 +201,9 @@ inline constexpr Key<Text> kWorkerDir{
 inline constexpr Key<int> kWorkerUiPort{"spark.worker.ui.port", "8081", "worker's web port"};
 inline constexpr Key<Text> kWorkerIdPattern{"spark.worker.idPattern", "worker-%s-%s-%d",
                                             "worker ids: time, host, port"};
-inline constexpr Key<bool> kWorkerCleanupEnabled{
-    "spark.worker.cleanup.enabled", "true",
-    "remove the directories of applications that have ended"};
+inline constexpr Key<bool> kWorkerCleanupEnabled{"spark.worker.cleanup.enabled", "true",
+                                                 "remove the directories of ended applications and "
+                                                 "drivers whose ids are of the default patterns"};
 inline constexpr Key<Duration> kWorkerCleanupInterval{"spark.worker.cleanup.interval", "1800",
                                                       Unit::kSecond, "time between two clean-ups"};
 inline constexpr Key<Duration> kWorkerCleanupAppDataTtl{

@@ -298,30 +298,39 @@ TEST_CASE("a recovery log of which the end is damaged keeps the rest, and a copy
 TEST_CASE("M34 old directories go; young, kept and foreign things stay", "[deploy_service]") {
   Folder folder;
   auto files = net::make_real_files();
-  for (const char* name : {"app-old", "app-kept", "app-young/0"})
+  const std::string old = "app-20261121084658-0000", kept = "app-20261121084658-0001",
+                    young = "app-20261121084658-0002/0", driver = "driver-20261121084658-10000";
+  const std::vector<std::string> foreign = {"app",       "app-notes",
+                                            "driver",    "app-20261121084658-000x",
+                                            "my-thesis", "xapp-20261121084658-0000"};
+  for (const std::string& name : {old, kept, young, driver})
+    REQUIRE(files->make_directories(folder.path + "/" + name));
+  for (const std::string& name : foreign)
     REQUIRE(files->make_directories(folder.path + "/" + name));
   auto write = [&](const std::string& name) {
     auto file = files->append(folder.path + "/" + name);
     REQUIRE(file);
     CHECK((*file)->append("x"));
   };
-  write("app-old/stderr");
-  write("app-young/0/stderr");
+  write(old + "/stderr");
+  write(young + "/stderr");
   write("a-file");
-  auto stat = files->stat(folder.path + "/app-old/stderr");
+  auto stat = files->stat(folder.path + "/" + old + "/stderr");
   REQUIRE((stat && *stat));
   Time written{std::chrono::milliseconds((*stat)->modified)};
   std::filesystem::last_write_time(
-      folder.path + "/app-young/0/stderr",
-      std::filesystem::last_write_time(folder.path + "/app-old/stderr") + 90s);
-  CleanWorkDirs clean{folder.path, {"app-kept"}, 60s};
+      folder.path + "/" + young + "/stderr",
+      std::filesystem::last_write_time(folder.path + "/" + old + "/stderr") + 90s);
+  CleanWorkDirs clean{folder.path, {kept}, 60s};
   CHECK(clean_work_dirs(*files, clean, written + 30s).removed.empty());
   WorkDirsCleaned done = clean_work_dirs(*files, clean, written + 120s);
-  CHECK(done.removed == std::vector<std::string>{folder.path + "/app-old"});
+  CHECK(done.removed ==
+        std::vector<std::string>{folder.path + "/" + old, folder.path + "/" + driver});
   CHECK(done.error.empty());
-  CHECK(std::filesystem::exists(folder.path + "/app-kept"));
-  CHECK(std::filesystem::exists(folder.path + "/app-young/0/stderr"));
+  CHECK(std::filesystem::exists(folder.path + "/" + kept));
+  CHECK(std::filesystem::exists(folder.path + "/" + young + "/stderr"));
   CHECK(std::filesystem::exists(folder.path + "/a-file"));
+  for (const std::string& name : foreign) CHECK(std::filesystem::exists(folder.path + "/" + name));
   CHECK_FALSE(clean_work_dirs(*files, {folder.path + "/none", {}, 60s}, written).error.empty());
 }
 
