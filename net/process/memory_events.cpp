@@ -43,6 +43,14 @@ std::optional<int64_t> oom_kills_in(std::string_view text) {
   return std::nullopt;
 }
 
+bool MemoryKills::ended(uint64_t child, bool by_sigkill, int64_t kills) {
+  const auto own = before_.extract(child);
+  const bool killed = by_sigkill && kills > own.mapped();
+  const int64_t not_others = killed ? own.mapped() + 1 : kills;
+  for (auto& [other, before] : before_) before = std::max(before, not_others);
+  return killed;
+}
+
 std::optional<int64_t> oom_kills() {
   const std::string groups = slurp("/proc/self/cgroup");
   const std::string root = "/sys/fs/cgroup";

@@ -265,6 +265,7 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
     OwnedFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     int fd = pidfd.get();
     running_[ticket] = Running{pid, std::move(pidfd)};
+    memory_kills_.started(ticket, oom_kills().value_or(0));
     if (fd >= 0)
       loop_.watch(fd, [this, ticket] { check(ticket); });
     else
@@ -285,7 +286,8 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
     if (r == running_.end()) return true;
     std::optional<ChildEnd> end = reap(r->second.pid, false);
     if (!end) return false;
-    end->out_of_memory = end->signalled && end->status == 128 + SIGKILL && killed_for_memory();
+    end->out_of_memory = memory_kills_.ended(ticket, end->signalled && end->status == 128 + SIGKILL,
+                                             oom_kills().value_or(0));
     if (r->second.pidfd) loop_.unwatch(r->second.pidfd.get());
     running_.erase(r);
     // Posted, as started() is: on_started stays first.
@@ -293,12 +295,6 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
       if (auto self = weak.lock()) self->handler_.on_exited(ticket, end);
     });
     return true;
-  }
-
-  /// Since the last time that it was asked. Children share their parent's control group.
-  bool killed_for_memory() {
-    const int64_t before = std::exchange(oom_kills_, oom_kills().value_or(0));
-    return oom_kills_ > before;
   }
 
   void started(uint64_t ticket, Result<int64_t> pid) {
@@ -311,7 +307,7 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
   Handler handler_;
   std::function<std::string(std::string_view)> redact_;
   PeerFile peer_;
-  int64_t oom_kills_ = oom_kills().value_or(0);
+  MemoryKills memory_kills_;
   std::set<std::string> own_directories_;
   std::map<uint64_t, Running> running_;
   std::map<uint64_t, std::unique_ptr<Fetching>> fetching_;

@@ -19,3 +19,23 @@ TEST_CASE("kills for memory are counted as the control group says") {
     CHECK(net::oom_kills_in(c.text) == c.want);
   }
 }
+
+TEST_CASE("a kill for memory counts for one child that lived then and ended by SIGKILL") {
+  net::MemoryKills kills;
+  kills.started(1, 0);
+  kills.started(2, 0);
+  CHECK(kills.ended(1, true, 1));
+  CHECK_FALSE(kills.ended(2, true, 1));  // that was the other one
+
+  kills.started(3, 5);  // there were kills before its life
+  kills.started(4, 5);
+  kills.started(5, 5);
+  CHECK(kills.ended(3, true, 7));  // two at once
+  CHECK(kills.ended(4, true, 7));
+  CHECK_FALSE(kills.ended(5, true, 7));
+
+  kills.started(6, 7);
+  kills.started(7, 7);
+  CHECK_FALSE(kills.ended(6, false, 8));  // a stranger's
+  CHECK_FALSE(kills.ended(7, true, 8));
+}
