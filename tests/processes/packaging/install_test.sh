@@ -18,6 +18,7 @@ grep -qF "$version" <("$t/usr/bin/tinderbox" version 2>&1) || die "tinderbox ver
 for unit in master worker; do
   exe=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$t/usr/lib/systemd/system/tinderbox-$unit.service")
   [ -x "$exe" ] || die "tinderbox-$unit.service starts '$exe', which is no program"
+  grep -q '^SuccessExitStatus=143$' "$t/usr/lib/systemd/system/tinderbox-$unit.service" || die "a stopped tinderbox-$unit counts as failed"
 done
 grep -rl '@[A-Z]*@' "$t/usr/lib/systemd" "$t/usr/lib/pkgconfig" "$t/usr/share/man" && die "a placeholder was left in these files"
 bash -n "$t/usr/share/bash-completion/completions/tinderbox"
