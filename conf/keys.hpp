@@ -159,7 +159,8 @@ inline constexpr Key<int> kDeployMaxDrivers{"spark.deploy.maxDrivers", "21474836
                                             "most drivers that run at once"};
 inline constexpr Key<int> kDeployMaxExecutorRetries{
     "spark.deploy.maxExecutorRetries", "10",
-    "executor failures in a row before the application fails; below 0: never"};
+    "executors in a row that could not be started, while none runs, before the application fails; "
+    "below 0: never"};
 inline constexpr Key<Text> kDeployRecoveryMode{"spark.deploy.recoveryMode", "NONE",
                                                "NONE or FILESYSTEM"};
 inline constexpr Key<Text> kDeployRecoveryDirectory{
