@@ -9,6 +9,8 @@ namespace tinderbox::core {
 namespace {
 
 constexpr size_t kNamedWorkers = 4;  // in a reason
+/// For workers that start together with an application: that there is none yet is no news.
+constexpr Duration kWorkersStart = std::chrono::seconds(1);
 
 /// What no worker has.
 struct Lack {
@@ -117,6 +119,10 @@ void Master::launch_executors(const Turn& t, MasterApp& a) {
   for (const auto& [profile, demand] : a.demands) {
     std::string why = launch_executors(t, a, profile);
     if (reason.empty()) reason = std::move(why);
+  }
+  if (!reason.empty() && t.now < a.submitted + kWorkersStart && offers().workers.empty()) {
+    t.out.push_back(After<MasterTimer>{kWorkersStart, {MasterTimer::Kind::Schedule, 0}});
+    return;
   }
   tell_reason(t, a, std::move(reason));
 }
