@@ -6,25 +6,17 @@
 #include "net/http/fetch.hpp"
 
 namespace tinderbox::core {
-
-std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
-                              const std::string& address) {
-  size_t hash = entry.find('#');
-  std::string fragment = hash == std::string::npos ? "" : entry.substr(hash);
-  std::string url = entry.substr(0, hash);
-  if (conf::scheme_of(url) == "local") return entry;
-  std::optional<std::string> path = conf::local_path(url);
-  if (!path) return entry;
-  Result<std::optional<net::FileStat>> info = blocks.files().stat(*path);
-  if (!info || !*info)
-    throw conf::Error("File " + url + " that executors are to get does not exist");
-  std::string name = path->substr(path->rfind('/') + 1);
-  if (std::optional<Error> other = blocks.hand_out_file(name, *path))
-    throw conf::Error(other->message + ": executors would get one file for both; rename one");
-  return "spark://" + address + "/files/" + name + fragment;
-}
-
 namespace {
+
+void check_readable(net::Files& files, const std::string& url, const std::string& path) {
+  const std::string file = "File " + url + " that executors are to get ";
+  Result<std::optional<net::FileStat>> info = files.stat(path);
+  if (!info || !*info) throw conf::Error(file + "does not exist");
+  if ((*info)->directory)
+    throw conf::Error(file + "is a directory; give an archive of it to --archives");
+  if (auto opened = files.open(path); !opened)
+    throw conf::Error(file + "cannot be read: " + opened.error().message);
+}
 
 std::string hand_out_all(const std::vector<std::string>& entries, BlockManager& blocks,
                          const std::string& address) {
@@ -36,12 +28,32 @@ std::string hand_out_all(const std::vector<std::string>& entries, BlockManager& 
 
 }  // namespace
 
+std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
+                              const std::string& address) {
+  if (Result<net::FetchSource> source = net::parse_source(entry); !source)
+    throw conf::Error(source.error().message);
+  size_t hash = entry.find('#');
+  std::string fragment = hash == std::string::npos ? "" : entry.substr(hash);
+  std::string url = entry.substr(0, hash);
+  if (conf::scheme_of(url) == "local") return entry;
+  std::optional<std::string> path = conf::local_path(url);
+  if (!path) return entry;
+  check_readable(blocks.files(), url, *path);
+  std::string name = path->substr(path->rfind('/') + 1);
+  if (std::optional<Error> other = blocks.hand_out_file(name, *path))
+    throw conf::Error(other->message + ": executors would get one file for both; rename one");
+  return "spark://" + address + "/files/" + name + fragment;
+}
+
 std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, BlockManager& blocks,
                                                       const std::string& address) {
   std::map<std::string, std::string> properties;
   auto files = conf.get(conf::kFiles), archives = conf.get(conf::kArchives);
   if (!files.empty())
     properties[std::string(conf::kFiles.spec.name)] = hand_out_all(files, blocks, address);
+  for (const std::string& entry : archives)
+    if (std::optional<Error> refusal = net::archive_refusal(entry))
+      throw conf::Error(refusal->message);
   if (!archives.empty())
     properties[std::string(conf::kArchives.spec.name)] = hand_out_all(archives, blocks, address);
   return properties;

@@ -13,11 +13,14 @@ namespace tinderbox::core {
 
 /// Makes the driver's local files readable at `address` (host:port of its block server) and returns
 /// spark.files and spark.archives as executors are to see them; other URLs stay as they are.
-/// Errors: conf::Error for a file that is not there, or has the name of another one.
+/// Errors: conf::Error for what no executor could use: a file that is not there, a directory, an
+/// unreadable file, one with the name of another one, an archive of no known kind, an unknown
+/// scheme.
 std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, BlockManager& blocks,
                                                       const std::string& address);
 
-/// One entry of either list: file:/a/b.txt#c → spark://address/files/b.txt#c. Errors: as above.
+/// One entry of either list: file:/a/b.txt#c → spark://address/files/b.txt#c. Errors: as above, but
+/// for archives.
 std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
                               const std::string& address);
 

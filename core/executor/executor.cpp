@@ -83,11 +83,17 @@ void ExecutorMachine::on_message(const ExecutorRefused& m, Effects& out) {
 
 void ExecutorMachine::on(const ServicesBuilt& e, Effects& out) {
   if (!e.ok) {
+    // The driver hears only those that registered; a task comes no sooner than ExecutorReady.
+    register_with_driver(e, out);
     to_driver(ExecutorExiting{options_.id, e.exit_code, e.error}, out);
     return end(e.exit_code, e.error, out);
   }
   heartbeat_interval_ = e.heartbeat_interval;
   heartbeat_max_failures_ = e.heartbeat_max_failures;
+  register_with_driver(e, out);
+}
+
+void ExecutorMachine::register_with_driver(const ServicesBuilt& e, Effects& out) {
   to_driver(RegisterExecutor{options_.id, options_.host, e.block_address, options_.cores,
                              options_.profile, options_.pid, e.local_dirs, options_.log_urls,
                              options_.attributes, e.resources},

@@ -135,6 +135,7 @@ class ExecutorMachine {
   void on_message(const StopExecutor& m, Effects& out);
   void on_message(const DecommissionExecutor& m, Effects& out);
   void connect_failed(Effects& out);
+  void register_with_driver(const ServicesBuilt& e, Effects& out);
   void end(int code, std::string reason, Effects& out);
   void to_driver(ToDriver message, Effects& out);
 

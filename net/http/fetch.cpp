@@ -320,8 +320,7 @@ Result<std::string> fetch(const std::string& url, const std::string& directory,
   return keep(file, directory + "/" + source->name, shown, mode, options.overwrite);
 }
 
-Result<std::string> fetch_archive(const std::string& url, const std::string& directory,
-                                  const FetchOptions& options) {
+std::optional<Error> archive_refusal(const std::string& url) {
   Result<FetchSource> source = parse_source(url);
   if (!source) return source.error();
   std::string plain = source->url.substr(0, source->url.find('?'));
@@ -331,6 +330,13 @@ Result<std::string> fetch_archive(const std::string& url, const std::string& dir
   if (!has_ending(plain, {".tar", ".tar.gz", ".tgz"}))
     return Error{"archive '" + shown_url(source->url) +
                  "' is of no known kind: use .tar, .tar.gz or .tgz"};
+  return std::nullopt;
+}
+
+Result<std::string> fetch_archive(const std::string& url, const std::string& directory,
+                                  const FetchOptions& options) {
+  if (std::optional<Error> refusal = archive_refusal(url)) return *refusal;
+  Result<FetchSource> source = parse_source(url);
   std::string place = directory + "/" + source->name;
   struct stat stat {};
   bool there = ::lstat(place.c_str(), &stat) == 0;

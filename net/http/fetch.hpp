@@ -49,6 +49,9 @@ Result<FetchSource> parse_source(const std::string& url);
 Result<std::string> fetch(const std::string& url, const std::string& directory,
                           const FetchOptions& options = {});
 
+/// Why fetch_archive() would refuse `url` before it reads anything; nullopt: it would not.
+std::optional<Error> archive_refusal(const std::string& url);
+
 /// Fetches an archive and unpacks it to `directory`/NAME, NAME being the fragment or the file's
 /// name. Kinds: .tar, .tar.gz, .tgz; a .jar or .zip is refused. Returns that path. Source:
 /// Spark 4.3 spark.archives.

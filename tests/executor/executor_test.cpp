@@ -35,8 +35,10 @@ struct Fixture {
   }
   template <class M>
   const M* sent() const {
-    auto* send = find<Send<ToDriver>>();
-    return send && send->to == 7 ? std::get_if<M>(&send->message) : nullptr;
+    for (auto& e : out)
+      if (auto* send = std::get_if<Send<ToDriver>>(&e); send && send->to == 7)
+        if (auto* message = std::get_if<M>(&send->message)) return message;
+    return nullptr;
   }
   void receive(ToExecutor m) { on(Received<ToExecutor>{7, std::move(m)}); }
   ServicesBuilt built() const { return {true, 0, "", "h:2", {"/d"}, 10s, 3, {{"gpu", {"1"}}}}; }
@@ -106,7 +108,9 @@ TEST_CASE("how an executor ends") {
     f.on(Connected{0, 7});
     f.receive(ApplicationConfig{});
     f.on(ServicesBuilt{false, kExitDiskStoreFailure, "no dir", "", {}, 0s, 0});
-    CHECK(f.sent<ExecutorExiting>());
+    CHECK(f.sent<RegisterExecutor>());  // else the driver would not hear why it ends
+    REQUIRE(f.sent<ExecutorExiting>());
+    CHECK(*f.sent<ExecutorExiting>() == ExecutorExiting{{"3"}, kExitDiskStoreFailure, "no dir"});
     CHECK(f.find<Exit>()->code == kExitDiskStoreFailure);
   }
   SECTION("the driver goes") {

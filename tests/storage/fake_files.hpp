@@ -97,6 +97,7 @@ class FakeFiles : public net::Files {
   Result<std::optional<net::FileStat>> stat(const std::string& path) override {
     std::lock_guard lock(mutex_);
     const auto it = files.find(path);
+    if (directories.contains(path)) return std::optional(net::FileStat{true});
     if (it == files.end()) return std::optional<net::FileStat>();
     return std::optional(net::FileStat{false, size_of(it->second), 0});
   }

@@ -56,6 +56,25 @@ bad "an output where nobody may write" 1 "$dir/out" "[Pp]ermission denied" -- \
   "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --conf spark.log.level=FATAL --class wordcount "$dir/app" "$dir/in.txt" "$dir/out"
 submit "no such properties file" 1 "$dir/no.conf" "not exist" -- --properties-file "$dir/no.conf" --class pi "$T"
 
+cluster() { local name=$1; shift; bad "$name" 1 "$@" --class pi "$T" 1; }
+on_cluster=("$T" submit --master 'local-cluster[1,1,1024]')
+cluster "a folder for executors" "$dir/full" "is a directory" -- "${on_cluster[@]}" --files "$dir/full"
+cluster "an archive of no known kind for executors" "in.txt" "\.tar\.gz" -- "${on_cluster[@]}" --archives "$dir/in.txt"
+bad "a file for executors that may not be read" 1 "$dir/secret.txt" "cannot be read" "[Pp]ermission denied" -- \
+  "${as_nobody[@]}" "$dir/app" submit --master 'local-cluster[1,1,1024]' --files "$dir/secret.txt" --class pi "$dir/app" 1
+cp "$dir/in.txt" "$dir/damaged.tgz"
+why_executors_end() {
+  local ok
+  "${on_cluster[@]}" --archives "$dir/damaged.tgz" --class pi "$T" 1 > "$dir/damaged.log" 2>&1 < /dev/null &
+  driver=$!
+  wait_line "$dir/damaged.log" 'WARN .*Lost executor 0 .*cannot unpack.*damaged.tgz'
+  ok=$?
+  kill $driver && wait $driver
+  driver=
+  return $ok
+}
+check "an archive that executors cannot unpack: the driver says so" why_executors_end
+
 # ---- the application's file ------------------------------------------------------------------------------
 
 submit "an unknown class" 101 "Failed to load class nope" "pagerank, pi, sort, wordcount" -- --class nope "$T"
