@@ -35,7 +35,8 @@ CLI::Option* declare(CLI::App& app, const std::string& names, std::vector<std::s
 
 template <class T>
 CLI::Option* declare(CLI::App& app, const std::string& names, T* value, const std::string& help) {
-  return app.add_option(names, *value, help);
+  CLI::Option* option = app.add_option(names, *value, help);
+  return names.starts_with('-') ? option->take_last() : option;
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace tinderbox::cmd {
 
 class CommandLine {
  public:
-  /// What an option is stored to; a bool is a flag, a vector takes the option's every occurrence.
-  /// Must live until parse().
+  /// What an option is stored to; a bool is a flag, a vector takes the option's every occurrence,
+  /// all else the last one. Must live until parse().
   using Target = std::variant<std::string*, std::vector<std::string>*, int*, int64_t*, uint64_t*,
                               std::optional<int>*, bool*>;
   enum class Rule { Optional, Required, Positive, RequiredPositive, Hidden };

@@ -2,9 +2,9 @@
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "core/deploy/master/master_service.hpp"
-#include "core/deploy/service_parts.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
+#include "net/names.hpp"
 #include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
@@ -19,12 +19,14 @@ struct Options {
 core::MasterServiceOptions service_options(const Options& o) {
   core::MasterServiceOptions s;
   s.conf = process_conf(o.conf, conf::Scope::kMaster);
+  warn_of_misspellings(s.conf);
   std::string named = o.host.empty() ? o.ip : o.host;
-  s.host = !named.empty() ? named : s.conf.get(conf::kMasterHost).value_or(advertised_host(s.conf));
+  if (named.empty()) named = s.conf.get(conf::kMasterHost).value_or(advertised_host(s.conf));
+  s.host = net::without_brackets(named);
   s.bind_host = s.host;
   s.public_host = s.conf.get(conf::kPublicDns).value_or(s.host);
   s.port = o.port.value_or(s.conf.get(conf::kMasterPort));
-  s.web_ui_port = core::web_ui_port(s.conf, conf::kMasterUiPort, o.web_ui_port);
+  s.web_ui_port = o.web_ui_port.value_or(s.conf.get(conf::kMasterUiPort));
   return s;
 }
 

@@ -3,6 +3,7 @@
 #include "conf/secret.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/sources/files.hpp"
+#include "conf/suggest.hpp"
 #include "conf/values/resources.hpp"
 #include "core/deploy/worker/peer_file.hpp"
 #include "net/http/fetch.hpp"
@@ -58,6 +59,11 @@ conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
   net::set_log_redaction(conf::text_redaction(conf));
   apply_log_level(conf);
   return conf;
+}
+
+void warn_of_misspellings(const conf::Conf& conf) {
+  for (const std::string& line : conf::misspelling_warnings(conf))
+    net::write_error("Warning: " + line + "\n");
 }
 
 void exec_other(const std::string& role, const std::string& elf, Args args) {

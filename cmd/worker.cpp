@@ -5,10 +5,10 @@
 #include "cmd/roles.hpp"
 #include "conf/values/master_url.hpp"
 #include "conf/values/units.hpp"
-#include "core/deploy/service_parts.hpp"
 #include "core/deploy/worker/worker_service.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
+#include "net/names.hpp"
 #include "net/process/environment.hpp"
 #include "net/process/signals.hpp"
 
@@ -75,13 +75,15 @@ std::string work_dir(const Options& o, const conf::Conf& conf) {
 core::WorkerServiceOptions service_options(const Options& o) {
   core::WorkerServiceOptions s;
   s.conf = process_conf(o.conf, conf::Scope::kWorker);
+  warn_of_misspellings(s.conf);
   s.masters = masters_of(o.masters);
   std::string named = o.host.empty() ? o.ip : o.host;
-  s.host = !named.empty() ? named : s.conf.get(conf::kWorkerHost).value_or(advertised_host(s.conf));
+  if (named.empty()) named = s.conf.get(conf::kWorkerHost).value_or(advertised_host(s.conf));
+  s.host = net::without_brackets(named);
   s.bind_host = s.host;
   s.public_host = s.conf.get(conf::kPublicDns).value_or(s.host);
   s.port = o.port.value_or(s.conf.get(conf::kWorkerPort));
-  s.web_ui_port = core::web_ui_port(s.conf, conf::kWorkerUiPort, o.web_ui_port);
+  s.web_ui_port = o.web_ui_port.value_or(s.conf.get(conf::kWorkerUiPort));
   s.cores = o.cores.value_or(s.conf.get(conf::kWorkerCores).value_or(net::available_processors()));
   if (s.cores <= 0)
     throw conf::Error("Cores to offer are " + std::to_string(s.cores) + "; give a number above 0");

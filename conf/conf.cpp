@@ -97,7 +97,8 @@ void Conf::check() const {
   for (const auto& [name, entry] : entries_) {
     const KeySpec* key = find_key(name);
     if (!key) continue;
-    const Found found{name, entry.value, key->unit};
+    const bool variable = entry.source == Source::kEnvironment;  // what its user knows it by
+    const Found found{variable ? std::string_view(entry.detail) : name, entry.value, key->unit};
     switch (key->type) {
       case Type::kBool:
         convert<bool>(found);

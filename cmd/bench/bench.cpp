@@ -99,14 +99,23 @@ void first_task(const BenchOptions& o) {
   std::fflush(stdout);
 }
 
+/// The command of a process that runs first_task() with the same settings.
+std::vector<std::string> first_task_command(const BenchOptions& o) {
+  std::vector<std::string> argv = {"tinderbox", "bench", "--first-task", "--master",
+                                   o.master.empty() ? kCluster : o.master};
+  if (!o.conf.properties_file.empty())
+    argv.insert(argv.end(), {"--properties-file", o.conf.properties_file});
+  for (const std::string& setting : o.conf.settings) argv.insert(argv.end(), {"--conf", setting});
+  return argv;
+}
+
 /// A fresh process each time, from before it is started to its first task's end.
 void startup(const BenchOptions& o) {
+  const std::vector<std::string> argv = first_task_command(o);
   std::vector<double> ms;
   for (int i = 0; i < 11; ++i) {
     Time start = net::wall_clock();
-    Result<std::string> out = net::run_and_read(
-        net::own_path(),
-        {"tinderbox", "bench", "--first-task", "--master", o.master.empty() ? kCluster : o.master});
+    Result<std::string> out = net::run_and_read(net::own_path(), argv);
     if (!out) throw conf::Error("startup_ms: " + out.error().message);
     Time done{Duration(std::atoll(out->c_str()))};
     ms.push_back(seconds_between(start, done) * 1e3);
@@ -155,6 +164,7 @@ std::string known_names() {
 }
 
 void run(const BenchOptions& o) {
+  warn_of_misspellings(process_conf(o.conf));
   for (const std::string& name : o.names)
     if (std::none_of(std::begin(kMeasures), std::end(kMeasures),
                      [&](auto& m) { return m.name == name; }))

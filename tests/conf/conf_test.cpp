@@ -81,6 +81,9 @@ TEST_CASE("values of another type are refused by name") {
   }
   CHECK_THROWS_WITH(Conf::of({{"spark.locality.wait", "x"}}).get(kLocalityWaitNode),
                     Contains("spark.locality.wait should be a time"));
+  Layers layers;
+  layers.add(Source::kEnvironment, kMasterPort.spec.name, "abc", "SPARK_MASTER_PORT");
+  CHECK_THROWS_WITH(layers.build().check(), "SPARK_MASTER_PORT should be int, but was abc");
 }
 
 TEST_CASE("a key falls back to another, and reads its older name") {
