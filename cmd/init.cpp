@@ -3,6 +3,7 @@
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "conf/keys.hpp"
+#include "core/deploy/worker/peer_file.hpp"
 #include "core/exit_codes.hpp"
 #include "net/http/fetch.hpp"
 #include "net/log.hpp"
@@ -30,6 +31,7 @@ net::FetchOptions fetch_options(const conf::Conf& conf) {
   net::FetchOptions options;
   options.overwrite = conf.get(conf::kFilesOverwrite);
   options.timeout = conf.get(conf::kFilesFetchTimeout);
+  options.peer = core::peer_file(conf);
   return options;
 }
 
@@ -49,6 +51,7 @@ int run(const Options& o) {
     throw conf::Error("init was given " + std::to_string(o.checksums.size()) + " checksums for " +
                       std::to_string(o.urls.size()) + " URLs");
   conf::Conf conf = process_conf(o.conf);
+  warn_of_misspellings(conf);
   std::vector<std::optional<std::string>> sums;
   for (const std::string& checksum : o.checksums) sums.emplace_back(sha256_of(checksum));
   sums.resize(o.urls.size());
@@ -79,9 +82,9 @@ int init(Args args) {
   line.option("--checksum", &o.checksums, "sha256:HEX of the first URL; again for the next ones");
   line.option("--archive", &o.archives,
               "a .tar, .tar.gz or .tgz, unpacked to its name or URL#NAME");
-  line.option(
-      "urls", &o.urls,
-      "path, file:, http:// or https:// URL; #sha256=HEX behind it checks it, #NAME renames it");
+  line.option("urls", &o.urls,
+              "path, file:, http://, https:// or spark:// URL; behind it #sha256=HEX checks the "
+              "file, #NAME renames it, #sha256=HEX&NAME does both");
   declare_process_conf(line, o.conf);
   if (std::optional<int> code = line.parse(args)) return *code;
   return run(o);

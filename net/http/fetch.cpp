@@ -273,13 +273,15 @@ Result<FetchSource> parse_source(const std::string& url) {
   for (std::string rest = hash == std::string::npos ? "" : url.substr(hash + 1); !rest.empty();) {
     std::string part = rest.substr(0, rest.find('&'));
     rest.erase(0, std::min(rest.size(), part.size() + 1));
-    if (part.starts_with("sha256="))
-      out.sha256 = lower(part.substr(7));
-    else
+    if (!part.starts_with("sha256=")) {
       out.name = part;
+      continue;
+    }
+    out.sha256 = lower(part.substr(std::strlen("sha256=")));
+    if (!is_sha256(out.sha256))
+      return Error{"checksum '" + out.sha256 + "' of '" + shown_url(url) +
+                   "' is not 64 hex digits"};
   }
-  if (!out.sha256.empty() && !is_sha256(out.sha256))
-    return Error{"checksum '" + out.sha256 + "' of '" + shown_url(url) + "' is not 64 hex digits"};
   for (const char* known : {"file", "local", "http", "https", "spark"}) {
     if (out.scheme != known) continue;
     std::string path =

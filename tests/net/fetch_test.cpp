@@ -97,7 +97,9 @@ TEST_CASE("what a URL names") {
            {"/a/x#..", "", "", "", "", "names no file"},
            {"file:/a/..%2fetc", "", "", "", "", "names no file"},
            {"", "", "", "", "", "names no file"},
-           {"/x#sha256=zz", "", "", "", "", "is not 64 hex digits"}}) {
+           {"/x#sha256=zz", "", "", "", "", "is not 64 hex digits"},
+           {"/x#sha256=", "", "", "", "", "checksum '' of '/x' is not 64 hex digits"},
+           {"/x#sha256=&n", "", "", "", "", "is not 64 hex digits"}}) {
     CAPTURE(c.url);
     Result<net::FetchSource> s = net::parse_source(c.url);
     CHECK(bool(s) == c.error.empty());
