@@ -7,12 +7,14 @@
 
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
+#include "cmd/submit.hpp"
 #include "conf/keys.hpp"
 #include "core/api/context.hpp"
 #include "core/api/runtime/application.hpp"
 #include "core/api/runtime/driver_runtime.hpp"
 #include "core/exit_codes.hpp"
 #include "core/status/progress_bar.hpp"
+#include "net/files.hpp"
 #include "net/log.hpp"
 #include "net/process/environment.hpp"
 #include "net/terminal.hpp"
@@ -23,8 +25,17 @@ namespace {
 // The terminal belongs to the application; spark.log.level says otherwise.
 constexpr const char* kQuiet = "WARN";
 
+/// Removes the folder that submit fetched the application into, when there is one.
+struct Scratch {
+  std::string path;
+  ~Scratch() { remove(); }
+  void remove() const {
+    if (!path.empty()) (void)net::make_real_files()->remove_tree(path);
+  }
+};
+
 struct Options {
-  std::string main_class, elf;
+  std::string main_class, elf, scratch;
   std::vector<std::string> arguments;
   ProcessConfOptions conf;
 };
@@ -62,6 +73,9 @@ int run_main(const Application& app, core::DriverRuntime& runtime,
 } catch (const std::exception& e) {
   net::write_error("Error: " + std::string(e.what()) + "\n");
   return core::kExitFailure;
+} catch (...) {
+  net::write_error("Error: the application threw something that is no std::exception\n");
+  return core::kExitFailure;
 }
 
 /// A progress bar, when someone sits at a terminal or asked for it. Null: none.
@@ -75,30 +89,38 @@ void start_ticking(const std::shared_ptr<core::ProgressBar>& bar, net::Loop& loo
   if (bar) loop.post([bar, &loop, interval] { core::ProgressBar::run(bar, loop, interval); });
 }
 
-/// While it lives, exit() in the application's main ends the application as a return would. One at
-/// a time. Source: the shutdown hook of Spark's SparkContext.
-class StopAtExit {
+/// Ends the application once: after its main returned, or when its main calls exit(). One at a
+/// time. Source: the shutdown hook of Spark's SparkContext.
+class Ending {
  public:
-  explicit StopAtExit(core::DriverRuntime& runtime) {
-    running_ = &runtime;
+  Ending(core::DriverRuntime& runtime, const Scratch& scratch) {
+    runtime_ = &runtime;
+    scratch_ = &scratch;
     thread_ = std::this_thread::get_id();
-    ::on_exit([](int code, void*) { stop(code); }, nullptr);
+    ::on_exit([](int code, void*) { exiting(code); }, nullptr);
   }
-  ~StopAtExit() { running_ = nullptr; }
-  StopAtExit(const StopAtExit&) = delete;
-  StopAtExit& operator=(const StopAtExit&) = delete;
+  ~Ending() { runtime_ = nullptr; }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+  /// False: a task computes on, and only net::exit_now() ends the process.
+  static bool stop() {
+    const bool all_over = std::exchange(runtime_, nullptr)->stop();
+    scratch_->remove();
+    return all_over;
+  }
 
  private:
   /// A task or listener that calls exit() runs on what would have to end first.
-  static void stop(int code) {
-    if (!running_ || std::this_thread::get_id() != thread_) return;
-    if (!std::exchange(running_, nullptr)->stop()) net::exit_now(code);
+  static void exiting(int code) {
+    if (runtime_ && std::this_thread::get_id() == thread_ && !stop()) net::exit_now(code);
   }
-  static inline core::DriverRuntime* running_ = nullptr;
+  static inline core::DriverRuntime* runtime_ = nullptr;
+  static inline const Scratch* scratch_ = nullptr;
   static inline std::thread::id thread_;
 };
 
-int run(const Options& o) {
+int run(const Options& o, const Scratch& scratch) {
   const Application app = application(o.main_class);
   conf::Conf conf = with_app_name(process_conf(o.conf), app);
   auto bar = progress_bar(conf);
@@ -111,9 +133,9 @@ int run(const Options& o) {
     signal = n;
     runtime->cancel_everything("the driver received signal " + std::to_string(n));
   });
-  const StopAtExit hook(*runtime);
+  const Ending ending(*runtime, scratch);
   int code = run_main(app, *runtime, o.arguments);
-  const bool all_over = runtime->stop();
+  const bool all_over = ending.stop();
   if (signal) code = core::kExitSignalBase + signal;
   if (!all_over) net::exit_now(code);
   return code;
@@ -129,14 +151,16 @@ int driver(Args args) {
   Options o;
   line.option("--class", &o.main_class, "which of the file's applications");
   line.option("--elf", &o.elf, "application's ELF file, a path or URL, to run instead of this one");
+  line.option(std::string(kScratchOption), &o.scratch, "", CommandLine::Rule::Hidden);
   line.footer("-- ARGUMENTS...: what follows a lone -- is the application's");
   declare_process_conf(line, o.conf);
   auto end = std::find(args.begin(), args.end(), std::string_view("--"));
   if (end != args.end()) o.arguments.assign(end + 1, args.end());
   if (auto code = line.parse(args.first(static_cast<size_t>(end - args.begin())))) return *code;
   if (!o.elf.empty()) exec_other("driver", o.elf, args);
+  const Scratch scratch{o.scratch};
   [[maybe_unused]] auto quiet = net::set_log_level(kQuiet);
-  return run(o);
+  return run(o, scratch);
 }
 
 }  // namespace tinderbox::cmd

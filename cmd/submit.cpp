@@ -87,34 +87,44 @@ bool same_file(const std::string& a, const std::string& b) {
   throw conf::Error("Failed to load class " + request.main_class + ".", core::kExitClassNotFound);
 }
 
-/// A folder for what is fetched; the driver, which runs in this process, may still need it.
-std::string temporary_folder() {
-  const char* parent = std::getenv("TMPDIR");
-  std::string path = std::string(parent && *parent ? parent : "/tmp") + "/tinderbox-submit-XXXXXX";
-  if (!mkdtemp(path.data()))
-    throw conf::Error("Cannot make a folder for the application file below " + path + ": " +
-                      std::strerror(errno) + "; set TMPDIR to one that can be written");
-  return path;
-}
-
-std::string fetched(const std::string& url) {
-  const std::string folder = temporary_folder();
-  const Result<std::string> path = net::fetch(url, folder);
-  if (!path) {
-    rmdir(folder.c_str());
-    throw conf::Error(path.error().message);
+/// A folder that ends with its owner. An exec leaves it to what this process becomes.
+class TemporaryFolder {
+ public:
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
+  /// Errors: conf::Error.
+  const std::string& make() {
+    const char* parent = std::getenv("TMPDIR");
+    std::string path =
+        std::string(parent && *parent ? parent : "/tmp") + "/tinderbox-submit-XXXXXX";
+    if (!mkdtemp(path.data()))
+      throw conf::Error("Cannot make a folder for the application file below " + path + ": " +
+                        std::strerror(errno) + "; set TMPDIR to one that can be written");
+    return path_ = path;
+  }
+  /// Empty: nobody needed it.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string fetched(const std::string& url, TemporaryFolder& folder) {
+  const Result<std::string> path = net::fetch(url, folder.make());
+  if (!path) throw conf::Error(path.error().message);
   return *path;
 }
 
 /// The file that will run as the driver, checked. Errors: conf::Error, one line.
-std::string program_of(const SubmitRequest& request) {
+std::string program_of(const SubmitRequest& request, TemporaryFolder& folder) {
   const std::string& resource = request.primary_resource;
   if (resource == conf::kInternalResource) return own_program();
   const std::string_view scheme = conf::scheme_of(resource);
   std::string path;
   if (scheme == "http" || scheme == "https") {
-    path = fetched(resource);
+    path = fetched(resource, folder);
   } else if (const std::optional<std::string> local = conf::local_path(resource)) {
     path = *local;
     if (access(path.c_str(), F_OK) != 0) refuse_missing(request, path);
@@ -135,10 +145,8 @@ std::string program_of(const SubmitRequest& request) {
 int properties_descriptor(const std::string& text) {
   int fd = memfd_create("tinderbox-properties", 0);
   if (fd < 0) {
-    std::string path = temporary_folder() + "/properties";
-    fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    std::error_code ignored;
-    std::filesystem::remove_all(std::filesystem::path(path).parent_path(), ignored);
+    TemporaryFolder folder;
+    fd = open((folder.make() + "/properties").c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   }
   for (size_t at = 0; fd >= 0 && at < text.size();) {
     const ssize_t written = write(fd, text.data() + at, text.size() - at);
@@ -160,12 +168,15 @@ void print_command(const std::string& program, const std::vector<std::string>& a
 
 /// Client mode: this process becomes the driver.
 int run_driver_here(const SubmitRequest& request) {
-  const std::string program = program_of(request);
+  TemporaryFolder folder;
+  const std::string program = program_of(request, folder);
   const int fd = properties_descriptor(conf::to_properties(request.conf.pairs()));
   // A neutral argv[0]: a file that happens to be called like a role must not run as that role.
   std::vector<std::string> argv = {"tinderbox", "driver", "--properties-file",
                                    "/proc/self/fd/" + std::to_string(fd)};
   if (!request.main_class.empty()) argv.insert(argv.end(), {"--class", request.main_class});
+  // Executors may be given the fetched file as long as the driver runs.
+  if (!folder.path().empty()) argv.insert(argv.end(), {std::string(kScratchOption), folder.path()});
   argv.push_back("--");
   argv.insert(argv.end(), request.app_args.begin(), request.app_args.end());
   const char* print = std::getenv("SPARK_PRINT_LAUNCH_COMMAND");

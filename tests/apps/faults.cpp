@@ -212,6 +212,8 @@ int run(Context& context, std::span<const std::string> args) {
     lose_map_outputs(f);
   else if (args[0] == "exit")
     exit_in_task(f);
+  else if (args[0] == "throw-number")
+    throw 7;
   else if (args[0] == "throw")
     throw_in_task(f);
   else if (args[0] == "compute")
@@ -229,9 +231,8 @@ int run(Context& context, std::span<const std::string> args) {
 }
 
 TINDERBOX_APPLICATION(faults,
-                      "break the cluster: executor | worker | map-output | exit | throw | compute "
-                      "| fail-beside | leave | "
-                      "long SECONDS [FILE]",
+                      "break the cluster: executor | worker | map-output | exit | throw | "
+                      "throw-number | compute | fail-beside | leave | long SECONDS [FILE]",
                       run);
 
 }  // namespace

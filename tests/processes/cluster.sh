@@ -71,6 +71,22 @@ http_get() {
   exec 9>&-
 }
 
+# start_web FOLDER: its files at $web/NAME, for two minutes at most.
+start_web() {
+  perl -e 'use IO::Socket::INET; $| = 1; alarm 120; $SIG{PIPE} = "IGNORE";
+    my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die; print $s->sockport, "\n";
+    while (my $c = $s->accept) {
+      my $first = <$c>; while (defined(my $line = <$c>)) { last if $line =~ /^\r?\n$/ }
+      my $found = $first =~ m{^GET /([\w.]+) HTTP} && open(my $f, "<:raw", "$ARGV[0]/$1");
+      print $c $found ? "HTTP/1.1 200 OK\r\nContent-Length: " . (-s $f) . "\r\nConnection: close\r\n\r\n"
+                      : "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+      if ($found) { my $bytes; print $c $bytes while read $f, $bytes, 65536 }
+      close $c;
+    }' "$1" > "$dir/web.out" 2> "$dir/web.log" &
+  pids+=("$!")
+  web=http://127.0.0.1:$(wait_line "$dir/web.out" '^[0-9]+$')
+}
+
 # json_is KEY VALUE [SECONDS]: waits until the master's page says so.
 json_is() {
   local tries=$(( ${3:-10} * 20 ))

@@ -77,19 +77,9 @@ submit by_path "${whole[@]}" -- "$dir/mine"
 ok "cluster mode by path: the worker copied the ELF, the index is right"
 
 # 4. Cluster mode, by a URL that only a web server answers.
-serve='use IO::Socket::INET; $| = 1; alarm 120;
-  my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die; print $s->sockport, "\n";
-  while (my $c = $s->accept) {
-    my $first = <$c>; while (defined(my $line = <$c>)) { last if $line =~ /^\r?\n$/ }
-    open(my $f, "<:raw", $ARGV[0]) or die; my $found = $first =~ m{^GET /inverted HTTP};
-    print $c $found ? "HTTP/1.1 200 OK\r\nContent-Length: " . (-s $f) . "\r\nConnection: close\r\n\r\n"
-                    : "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    if ($found) { my $bytes; print $c $bytes while read $f, $bytes, 65536 }
-    close $c;
-  }'
-perl -e "$serve" "$dir/mine" > "$dir/web.out" 2> "$dir/web.log" &
-pids+=("$!")
-web=http://127.0.0.1:$(wait_line "$dir/web.out" '^[0-9]+$')
+mkdir "$dir/web"
+ln "$dir/mine" "$dir/web/inverted"
+start_web "$dir/web"
 submit by_url "${whole[@]}" -- "$web/inverted"
 [ "$(copies inverted)" = 1 ] || die "by URL: no worker has its own copy of the driver's ELF"
 ok "cluster mode by http URL: the worker fetched the ELF, the index is right"
