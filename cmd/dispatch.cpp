@@ -1,7 +1,9 @@
 #include "cmd/dispatch.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 
@@ -85,33 +87,51 @@ int run(const Role& role, Args args) try { return role.run(args); } catch (const
   return core::kExitFailure;
 }
 
+/// The role that SPARK_K8S_CMD names; all of `args` are its own.
+int run_named(std::span<const Role> roles, const std::string& name, Args args) {
+  if (const Role* role = find(roles, name)) return run(*role, args);
+  net::write_error("Error: SPARK_K8S_CMD is '" + name + "', which is not a role\n" + usage(roles));
+  return core::kExitFailure;
+}
+
+int refuse(std::span<const Role> roles, Args argv) {
+  const std::string what =
+      argv.size() >= 2 ? "Error: '" + std::string(argv[1]) + "' is not a role\n" : "";
+  net::write_error(what + usage(roles));
+  return core::kExitMisuse;
+}
+
+int run_chosen(std::span<const Role> roles, Args argv) {
+  const Choice choice = choose(roles, argv);
+  if (choice.role) return run(*choice.role, choice.args);
+  const std::string_view first = argv.size() >= 2 ? argv[1] : "";
+  if (first == "--help" || first == "-h") {
+    net::write_error(usage(roles));
+    return core::kExitOk;
+  }
+  const char* command = std::getenv("SPARK_K8S_CMD");
+  const bool names_no_role = first.empty() || first.starts_with('-');
+  if (command && names_no_role) return run_named(roles, command, argv.subspan(1));
+  return refuse(roles, argv);
+}
+
+/// A full disk behind stdout shows only when the last bytes go out.
+int with_output_written(int code) {
+  std::cout.flush();
+  if (std::cout && std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  net::write_error("Error: standard output could not be written\n");
+  return code == core::kExitOk ? core::kExitFailure : code;
+}
+
 }  // namespace
 
 int dispatch(std::span<const Role> roles, Args argv) {
+  net::open_missing_descriptors();
   net::split_off_init();
   net::configure_names();
   net::configure_signals();
   net::raise_descriptor_limit();
-  Choice choice = choose(roles, argv);
-  if (choice.role) return run(*choice.role, choice.args);
-  if (argv.size() >= 2 &&
-      (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
-    net::write_error(usage(roles));
-    return core::kExitOk;
-  }
-  if (argv.size() >= 2) {
-    net::write_error("Error: '" + std::string(argv[1]) + "' is not a role\n" + usage(roles));
-    return core::kExitMisuse;
-  }
-  const char* command = std::getenv("SPARK_K8S_CMD");
-  if (!command) {
-    net::write_error(usage(roles));
-    return core::kExitMisuse;
-  }
-  if (const Role* role = find(roles, command)) return run(*role, argv.subspan(1));
-  net::write_error("Error: SPARK_K8S_CMD is '" + std::string(command) + "', which is not a role\n" +
-                   usage(roles));
-  return core::kExitFailure;
+  return with_output_written(run_chosen(roles, argv));
 }
 
 }  // namespace tinderbox::cmd

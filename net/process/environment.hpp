@@ -25,6 +25,9 @@ int64_t process_id();
 std::string user_name();
 /// Seconds that local time is ahead of UTC, now.
 int utc_offset_seconds();
+/// First of all in main: whichever of descriptors 0 to 2 is closed becomes /dev/null, or a socket
+/// would get its number and what is printed.
+void open_missing_descriptors();
 /// As many descriptors as the system lets this process have: a ROUTER without any left spins.
 void raise_descriptor_limit();
 /// Ends the process at once, whatever its threads do. What printf left in a buffer is written,

@@ -91,6 +91,28 @@ install -m 644 "$T" "$dir/not_executable"
 submit "an application that may not be run" 1 "chmod \+x" -- --class pi "$dir/not_executable"
 bad "run-example of what is not there" 101 "nope" "pagerank, pi, sort, wordcount" -- "$T" run-example --master 'local[1]' nope
 
+# An application that a web server hands out: nothing of it is left on this disk, whatever happens.
+mkdir "$dir/web" "$dir/tmp" && ln -s "$(realpath "$FAULTS")" "$dir/web/faults" && cp "$dir/in.txt" "$dir/web"
+start_web "$dir/web"
+from_web() { # from_web NAME CODE PATTERN… -- MASTER OPTIONS…: as bad(), and the folder for temporary files stays empty
+  local before=() master
+  while [ "$1" != -- ]; do before+=("$1"); shift; done
+  master=$2
+  shift 2
+  bad "${before[@]}" -- env TMPDIR="$dir/tmp" "$T" submit --master "$master" "$@"
+  check "$(echo "${before[0]}: nothing is left")" test -z "$(ls -A "$dir/tmp")"
+}
+from_web "a URL's unknown class" 101 "Failed to load class nope" -- 'local[1]' --class nope "$web/faults"
+from_web "a URL of no application" 1 "not an ELF" -- 'local[1]' --class pi "$web/in.txt"
+from_web "a URL of nothing" 1 "404" -- 'local[1]' --class pi "$web/nothing"
+from_web "a URL's main throws" 1 "which fault" -- 'local[1]' --class faults "$web/faults"
+from_web "a URL's main throws what is no exception" 1 "no std::exception" -- 'local[1]' --class faults "$web/faults" throw-number
+runs_from_web() {
+  TMPDIR=$dir/tmp timeout 60 "$T" submit --master "$1" --class faults "$web/faults" throw > "$out" 2> "$err" &&
+    grep -q 'right result' "$out" && [ -z "$(ls -A "$dir/tmp")" ]
+}
+check "a URL's application in local-cluster: it runs, nothing is left" runs_from_web 'local-cluster[1,1,1024]'
+
 # ---- settings --------------------------------------------------------------------------------------------
 
 submit "a setting that is no number" 1 "spark.task.cpus" "abc" -- --conf spark.task.cpus=abc --class pi "$T"
@@ -99,6 +121,8 @@ submit "a setting that is no time" 1 "spark.network.timeout" "12parsecs" -- --co
 submit "a setting that is no boolean" 1 "spark.shuffle.compress" "perhaps" -- --conf spark.shuffle.compress=perhaps --class pi "$T"
 submit "a setting without a value" 1 "--conf" "nothing" -- --conf nothing --class pi "$T"
 submit "a log level that is none" 1 "loud" "WARN" -- --conf spark.log.level=loud --class pi "$T"
+bad "a variable that is no number" 1 "SPARK_MASTER_PORT should be int, but was abc" -- env SPARK_MASTER_PORT=abc "$T" master
+bad "a benchmark's setting that is no number" 1 "spark.task.cpus" -- "$T" bench --conf spark.task.cpus=abc startup_ms
 for option in --executor-memory --driver-memory --total-executor-cores --executor-cores --num-executors --driver-cores; do
   submit "$option without a number" 1 "many" -- "$option" many --class pi "$T"
 done
@@ -130,6 +154,8 @@ bad "--status, no master there" 1 "127.0.0.1:1" -- "$T" submit --master spark://
 
 bad "an unknown role" 2 "bogus" "not a role" -- "$T" bogus
 bad "an unknown SPARK_K8S_CMD" 1 "SPARK_K8S_CMD" "bogus" -- env SPARK_K8S_CMD=bogus "$T"
+bad "SPARK_K8S_CMD with options: the role's own error" 1 "is required; tinderbox executor" -- env SPARK_K8S_CMD=executor "$T" --driver-url x
+bad "a full disk behind stdout" 1 "standard output" -- sh -c "'$T' run-example --master 'local[1]' pi 2 > /dev/full"
 bad "history" 1 "history" "event logs" -- "$T" history
 bad "a worker without a master" 1 "master" -- "$T" worker
 bad "a worker of a master that is no URL" 1 "localhost" "spark://host:port" -- "$T" worker localhost
@@ -157,6 +183,20 @@ bad "a master's port that is in use" 1 "${master_url##*:}" "in use" -- \
 master "the port of the pages in place of the master's" "spark://${master_ui#http://}" 1 "All masters are unresponsive" "${master_ui#http://}"
 bad "--status of an unknown driver" 1 "driver-nope" -- "$T" submit --master "$master_url" --status driver-nope
 bad "--kill of an unknown driver" 1 "driver-nope" -- "$T" submit --master "$master_url" --kill driver-nope
+
+# The last of an option wins, any beats --conf; a misspelt key is told once; a closed descriptor is no socket's.
+options_win() {
+  local pid
+  sh -c "exec '$T' master --host '[127.0.0.1]' --port 1 --port 0 --webui-port 0 --conf spark.master.ui.port=1 \
+    --conf spark.deploy.spreadOutt=true <&- 2> '$dir/options.log'" &
+  pid=$!
+  pids+=("$pid")
+  wait_line "$dir/options.log" 'spark://127\.0\.0\.1:' && wait_line "$dir/options.log" 'http://127' &&
+    [ "$(grep -c 'did you mean spark.deploy.spreadOut?' "$dir/options.log")" = 1 ] &&
+    [ "$(readlink "/proc/$pid/fd/0")" = /dev/null ] && kill "$pid"
+}
+check "a master's options win" options_win
+check "an application by URL on a cluster: it runs, nothing is left" runs_from_web "$master_url"
 
 known_driver() {
   "$FAULTS" submit --master "$master_url" --deploy-mode cluster --conf spark.cores.max=1 --class faults "$FAULTS" long 300 > "$out" 2> "$err" || return 1
@@ -194,7 +234,8 @@ no_executor() { # waits until those of earlier applications are gone
 }
 other_build() {
   no_executor || return 1
-  "$FAULTS" submit --master "$master_url" --conf spark.cores.max=1 --class faults "$FAULTS" long 300 > "$dir/long.out" 2>&1 &
+  "$FAULTS" submit --master "$master_url" --conf spark.cores.max=1 --files "$dir/in.txt" \
+    --conf "spark.driver.blockManager.port=$block_port" --class faults "$FAULTS" long 300 > "$dir/long.out" 2>&1 &
   driver=$!
   json_is coresused 1 20 || return 1
   local line
@@ -205,7 +246,18 @@ other_build() {
   done
   driver_url=$(sed 's/.*--driver-url \([^ ]*\).*/\1/' <<< "$line") app=$(sed 's/.*--app-id \([^ ]*\).*/\1/' <<< "$line")
 }
+block_port=$(perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport')
 check "a job runs" other_build
+from_driver() {
+  local sum; sum=$(sha256sum < "$dir/in.txt")
+  "$T" init --directory "$dir/fetched" "spark://127.0.0.1:$block_port/files/in.txt#sha256=${sum%% *}" &&
+    cmp "$dir/in.txt" "$dir/fetched/in.txt"
+}
+check "init: a file that a driver hands out" from_driver
+bad "init: a file that the driver does not hand out" 1 "nothing.txt" -- \
+  "$T" init --directory "$dir/fetched" "spark://127.0.0.1:$block_port/files/nothing.txt"
+bad "init: no driver there" 1 "127.0.0.1:1" -- \
+  "$T" init --directory "$dir/fetched" --conf spark.shuffle.io.maxRetries=0 spark://127.0.0.1:1/files/in.txt
 bad "an executor of another build" 1 "build id" "run both from the same file" -- \
   "$T" executor --driver-url "$driver_url" --executor-id 99 --cores 1 --app-id "$app" --hostname 127.0.0.1 --conf spark.log.level=ERROR
 bad "an executor of another application" 1 "app-nope" "$app" -- \
