@@ -18,6 +18,8 @@ namespace {
 
 using Strings = std::span<const std::string>;
 
+constexpr int64_t kLeastMemory = 1 << 20;  // memory is offered and asked for in MiB
+
 /// The call as written, before anything is looked up.
 struct Call {
   std::map<std::string, std::string, std::less<>> options;  // long name → value; switches: "true"
@@ -171,11 +173,12 @@ class Submission {
   }
 
   void warn_without_effect() {
+    constexpr std::string_view kNoJvm =
+        "a tinderbox application is one executable file, without a JVM";
     for (const SubmitOption& option : submit_options())
       if (option.group == Group::kNoEffect && call_.has(option.name))
-        request_.warnings.push_back(std::string(option.name) +
-                                    " has no effect: a tinderbox application is one executable "
-                                    "file, without a JVM");
+        request_.warnings.push_back(std::string(option.name) + " has no effect: " +
+                                    std::string(option.help.empty() ? kNoJvm : option.help));
   }
 
   std::optional<std::string> typed(const KeySpec& key) const { return typed_.find(key.name); }
@@ -217,13 +220,14 @@ class Submission {
     if (!text) return;
     int64_t bytes = 0;
     try {
-      bytes = parse_size(*text, Unit::kByte);
+      bytes = parse_size(*text, key.unit);
     } catch (const Error&) {
       bytes = 0;  // the one message below says it for both
     }
     if (bytes <= 0)
       throw Error(std::string(what) +
                   " must be a positive number with a unit such as m or g, not " + *text);
+    if (bytes < kLeastMemory) throw Error(std::string(what) + " must be at least 1m, not " + *text);
   }
 
   void check_submit() const {
@@ -354,10 +358,12 @@ class Submission {
   void merge() {
     Conf conf = properties_;
     for (const SubmitOption& option : submit_options()) {
-      if (option.property.empty() || !(option.reach & here())) continue;
       const auto found = typed_.all().find(option.property);
-      if (found == typed_.all().end()) continue;
+      if (option.property.empty() || found == typed_.all().end()) continue;
       const Entry& entry = found->second;
+      // Where an option does not reach, it still beats what --conf or a file brings there.
+      const bool beats = entry.source == Source::kOption && conf.find(option.property);
+      if (!(option.reach & here()) && !beats) continue;
       conf = conf.with(option.property, entry.value, entry.source, entry.detail);
     }
     const auto set_if_missing = [&](const KeySpec& key, const std::string& value,

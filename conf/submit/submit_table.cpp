@@ -59,11 +59,16 @@ constexpr SubmitOption kOptions[] = {
      Group::kNoEffect, ""},
     {"--driver-library-path", "", "PATH", "spark.driver.extraLibraryPath", kEverywhere,
      Group::kNoEffect, ""},
-    {"--principal", "", "NAME", "spark.kerberos.principal", kEverywhere, Group::kNoEffect, ""},
-    {"--keytab", "", "FILE", "spark.kerberos.keytab", kEverywhere, Group::kNoEffect, ""},
-    {"--proxy-user", "", "NAME", "", kNowhere, Group::kNoEffect, ""},
-    {"--queue", "", "NAME", "spark.yarn.queue", kAnyYarn, Group::kNoEffect, ""},
-    {"--remote", "", "URL", "spark.remote", kEverywhere, Group::kNoEffect, ""},
+    {"--principal", "", "NAME", "spark.kerberos.principal", kEverywhere, Group::kNoEffect,
+     "there is no Kerberos here"},
+    {"--keytab", "", "FILE", "spark.kerberos.keytab", kEverywhere, Group::kNoEffect,
+     "there is no Kerberos here"},
+    {"--proxy-user", "", "NAME", "", kNowhere, Group::kNoEffect,
+     "everything runs as the user who started it"},
+    {"--queue", "", "NAME", "spark.yarn.queue", kAnyYarn, Group::kNoEffect,
+     "queues are YARN's, which is not supported"},
+    {"--remote", "", "URL", "spark.remote", kEverywhere, Group::kNoEffect,
+     "Spark Connect is not supported"},
 
     {"--help", "-h", "", "", kNowhere, Group::kOther, "this text"},
     {"--verbose", "-v", "", "", kNowhere, Group::kOther,
@@ -85,7 +90,7 @@ std::string_view heading(Group group) {
     case Group::kKubernetes:
       return "k8s:// only:";
     case Group::kNoEffect:
-      return "Accepted with a warning, without effect (there is no JVM here):";
+      return "Accepted with a warning, without effect (mostly because there is no JVM here):";
     case Group::kOther:
       return "Other:";
   }

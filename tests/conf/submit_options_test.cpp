@@ -98,6 +98,8 @@ TEST_CASE("validation, wherever the value comes from") {
        "Executor memory must be a positive number with a unit such as m or g, not 1.5g"},
       {"--conf spark.executor.memory=0",
        "Executor memory must be a positive number with a unit such as m or g, not 0"},
+      {"--executor-memory 512k", "Executor memory must be at least 1m, not 512k"},
+      {"--conf spark.driver.memory=1023k", "Driver memory must be at least 1m, not 1023k"},
       {"--driver-cores 0", "Driver cores must be a positive number, not 0"},
       {"--executor-cores a", "Executor cores must be a positive number, not a"},
       {"--executor-cores -1", "Executor cores must be a positive number, not -1"},
@@ -128,6 +130,9 @@ TEST_CASE("options for a JVM are accepted with one warning each") {
     REQUIRE(request.warnings.size() == 1);
     CHECK_THAT(request.warnings[0], Contains(std::string(option.name) + " has no effect"));
   }
+  CHECK(parse(words("--remote x app")).warnings[0] ==
+        "--remote has no effect: Spark Connect is not supported");
+  CHECK_THAT(parse(words("--packages x app")).warnings[0], Contains("without a JVM"));
 }
 
 TEST_CASE("warnings for keys of others and for misspelt keys") {

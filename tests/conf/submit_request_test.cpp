@@ -105,6 +105,8 @@ TEST_CASE("U12 precedence: option, --conf, file, environment, default") {
   CHECK(memory("--executor-memory 5g --conf spark.executor.memory=4g --properties-file f.conf") ==
         "5g");
   CHECK(memory("--conf spark.executor.memory=4g --properties-file f.conf") == "4g");
+  CHECK(memory("--master local --executor-memory 5g --conf spark.executor.memory=4g") == "5g");
+  CHECK(memory("--master local --executor-memory 5g") == "-");
   CHECK(memory("--properties-file f.conf") == "3g");
   CHECK(memory("") == "2g");
   CHECK(parse(words("--conf spark.master=local[3] app"), world(files, environment)).master ==
