@@ -135,7 +135,7 @@ int run(const Options& o, const Scratch& scratch) {
   });
   const Ending ending(*runtime, scratch);
   int code = run_main(app, *runtime, o.arguments);
-  const bool all_over = ending.stop();
+  const bool all_over = Ending::stop();
   if (signal) code = core::kExitSignalBase + signal;
   if (!all_over) net::exit_now(code);
   return code;

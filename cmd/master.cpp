@@ -2,6 +2,7 @@
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "core/deploy/master/master_service.hpp"
+#include "core/deploy/service_parts.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
@@ -26,7 +27,7 @@ core::MasterServiceOptions service_options(const Options& o) {
   s.bind_host = s.host;
   s.public_host = s.conf.get(conf::kPublicDns).value_or(s.host);
   s.port = o.port.value_or(s.conf.get(conf::kMasterPort));
-  s.web_ui_port = o.web_ui_port.value_or(s.conf.get(conf::kMasterUiPort));
+  s.web_ui_port = core::web_ui_port(s.conf, conf::kMasterUiPort, o.web_ui_port);
   return s;
 }
 
@@ -39,7 +40,8 @@ int master(Args args) {
   line.option("-h,--host", &o.host, "name or address to listen on and to announce");
   line.option("-i,--ip", &o.ip, "the same; deprecated, use --host");
   line.option("-p,--port", &o.port, "port to listen on, 0 for any (default: 7077)");
-  line.option("--webui-port", &o.web_ui_port, "port of the pages, 0 for any (default: 8080)");
+  line.option("--webui-port", &o.web_ui_port,
+              "port of the pages, 0 for any; spark.master.ui.port beats it (default: 8080)");
   declare_process_conf(line, o.conf);
   if (std::optional<int> code = line.parse(args)) return *code;
   if (!o.ip.empty()) net::write_error("Warning: --ip is deprecated, please use --host\n");

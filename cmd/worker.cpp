@@ -5,6 +5,7 @@
 #include "cmd/roles.hpp"
 #include "conf/values/master_url.hpp"
 #include "conf/values/units.hpp"
+#include "core/deploy/service_parts.hpp"
 #include "core/deploy/worker/worker_service.hpp"
 #include "core/exit_codes.hpp"
 #include "net/log.hpp"
@@ -29,7 +30,8 @@ void declare(CommandLine& line, Options& o) {
   line.option("-h,--host", &o.host, "name or address to listen on and to announce");
   line.option("-i,--ip", &o.ip, "the same; deprecated, use --host");
   line.option("-p,--port", &o.port, "port to listen on (default: any)");
-  line.option("--webui-port", &o.web_ui_port, "port of the pages, 0 for any (default: 8081)");
+  line.option("--webui-port", &o.web_ui_port,
+              "port of the pages, 0 for any; spark.worker.ui.port beats it (default: 8081)");
   line.option("-c,--cores", &o.cores, "cores to offer (default: all)", Rule::Positive);
   line.option("-m,--memory", &o.memory,
               "memory to offer, such as 1000m or 2g (default: all but 1g)");
@@ -83,7 +85,7 @@ core::WorkerServiceOptions service_options(const Options& o) {
   s.bind_host = s.host;
   s.public_host = s.conf.get(conf::kPublicDns).value_or(s.host);
   s.port = o.port.value_or(s.conf.get(conf::kWorkerPort));
-  s.web_ui_port = o.web_ui_port.value_or(s.conf.get(conf::kWorkerUiPort));
+  s.web_ui_port = core::web_ui_port(s.conf, conf::kWorkerUiPort, o.web_ui_port);
   s.cores = o.cores.value_or(s.conf.get(conf::kWorkerCores).value_or(net::available_processors()));
   if (s.cores <= 0)
     throw conf::Error("Cores to offer are " + std::to_string(s.cores) + "; give a number above 0");

@@ -41,6 +41,12 @@ int listen_on(net::SocketEndpoint& endpoint, const conf::Conf& conf, const std::
   return *bound;
 }
 
+int web_ui_port(const conf::Conf& conf, const conf::Key<int>& key, std::optional<int> option) {
+  auto set = conf.all().find(key.spec.name);
+  bool configured = set != conf.all().end() && set->second.source > conf::Source::kEnvironment;
+  return option && !configured ? *option : conf.get(key);
+}
+
 StatusPages::StatusPages(net::Loop& loop, const conf::Conf& conf, const std::string& bind_host,
                          int port, const std::string& service, Page page, Json json,
                          const More& more) {

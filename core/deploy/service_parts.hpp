@@ -25,6 +25,10 @@ void check_port(int port, const std::string& what);
 int listen_on(net::SocketEndpoint& endpoint, const conf::Conf& conf, const std::string& host,
               int port, const std::string& service);
 
+/// The configuration's own word for a port of pages beats the command line's, unlike everywhere
+/// else. Source: Spark 4.3 MasterArguments, WorkerArguments.
+int web_ui_port(const conf::Conf& conf, const conf::Key<int>& key, std::optional<int> option);
+
 /// The pages of one service: `/` and `/json`, answered on the loop, and more, answered on the
 /// server's threads.
 class StatusPages {

@@ -184,10 +184,10 @@ master "the port of the pages in place of the master's" "spark://${master_ui#htt
 bad "--status of an unknown driver" 1 "driver-nope" -- "$T" submit --master "$master_url" --status driver-nope
 bad "--kill of an unknown driver" 1 "driver-nope" -- "$T" submit --master "$master_url" --kill driver-nope
 
-# The last of an option wins, any beats --conf; a misspelt key is told once; a closed descriptor is no socket's.
+# The last of an option wins; a misspelt key is told once; a closed descriptor is no socket's.
 options_win() {
   local pid
-  sh -c "exec '$T' master --host '[127.0.0.1]' --port 1 --port 0 --webui-port 0 --conf spark.master.ui.port=1 \
+  sh -c "exec '$T' master --host '[127.0.0.1]' --port 1 --port 0 --webui-port 0 \
     --conf spark.deploy.spreadOutt=true <&- 2> '$dir/options.log'" &
   pid=$!
   pids+=("$pid")
