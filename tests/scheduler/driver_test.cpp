@@ -219,6 +219,7 @@ TEST_CASE("a driver stops once, and hears no timer after it", "[driver]") {
   o.cluster_manager = GENERATE(false, true);
   Cluster c(o);
   c.executor("A");
+  c.job(rdd(1));
   c.on(StopDriver{"it is enough"});
   CHECK(c.messages<StopExecutor>().size() == 1);
   c.on(StopDriver{"again"});
