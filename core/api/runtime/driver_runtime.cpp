@@ -152,10 +152,8 @@ class RealDriverRuntime final : public DriverRuntime {
     services_->stop("the driver stops");
     bus_.post(ListenerEvent(ApplicationEnded{loop_->now()}));
     bus_.stop();
-    if (!all_over) {
-      blocks_->manager->remove_directories();
-      return false;
-    }
+    blocks_->manager->remove_directories();
+    if (!all_over) return false;
     shell_.reset();
     board_.reset();
     backend_.reset();

@@ -20,8 +20,8 @@ class DriverRuntime : public Runtime {
   /// Errors: conf::Error, one line.
   static std::unique_ptr<DriverRuntime> start(conf::Conf conf,
                                               std::vector<std::shared_ptr<Listener>> listeners);
-  /// Fails what still runs, ends the executors, drains the listeners. Idempotent. False: a task
-  /// computes on in this process, which the destructor would wait for; its blocks are removed.
+  /// Fails what still runs, ends the executors, drains the listeners, removes the blocks.
+  /// Idempotent. False: a task computes on in this process, which the destructor would wait for.
   virtual bool stop() = 0;
   /// As stop(), from a signal: jobs that run fail with `cause`; the user's thread goes on with
   /// that. Thread: any.
