@@ -147,7 +147,7 @@ void Driver::message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& 
 
 void Driver::message(PeerId from, int32_t slot, AskPermissionToCommit& m, Turn& turn) {
   if (slot < 0) return;
-  const bool allowed = tasks_.runs(slot, m.task, turn) && commits_.may_commit(m);
+  const bool allowed = tasks_.runs(slot, m.task, turn) && dag_.may_commit(m);
   turn.send(from, CommitAnswer{m.request, allowed});
 }
 

@@ -56,6 +56,9 @@ class DagScheduler final : public StageProgress {
   /// Time to look again whether there are slots for the barrier stages of a job.
   void retry_job(JobId id, Turn& turn);
   BarrierCoordinator& barriers() { return barriers_; }
+  /// The first of a partition's attempts that asks may; none whose result would not count. Source:
+  /// Spark OutputCommitCoordinator, which lets those of rolled back stages commit too.
+  bool may_commit(const AskPermissionToCommit& ask);
 
   void executor_added(const ExecutorId& executor);
   /// `worker_host`: the whole host is gone.

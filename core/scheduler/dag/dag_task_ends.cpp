@@ -82,6 +82,11 @@ bool DagScheduler::outdated(const Stage& stage, int32_t attempt) const {
          (attempt < stage.info.attempt && stage.all_or_nothing());
 }
 
+bool DagScheduler::may_commit(const AskPermissionToCommit& ask) {
+  const Stage* stage = find(ask.stage);
+  return stage && !outdated(*stage, ask.stage_attempt) && commits_.may_commit(ask);
+}
+
 // ---- success -----------------------------------------------------------------------------------
 
 void DagScheduler::result_ready(Stage& stage, TaskEnd& end, Turn& turn) {

@@ -155,9 +155,18 @@ TEST_CASE("a result that does not count leaves its permission to commit to the n
     REQUIRE(c.messages<CommitAnswer>().size() == 1);
     return c.messages<CommitAnswer>()[0].allowed;
   };
-  const Sent late = c.first_lost();
-  CHECK(may_commit(late));
-  c.succeed(late, "of the old maps");
+  SECTION("which it had") {
+    c.maps_ok(0);
+    const Sent early = c.task(1, 0, 1);
+    CHECK(may_commit(early));
+    c.fetch_failed(c.task(1, 0, 0), c.s->id, 0, "A");
+    c.succeed(early, "of the old maps");
+  }
+  SECTION("which it does not get") {
+    const Sent late = c.first_lost();
+    CHECK_FALSE(may_commit(late));
+    c.succeed(late, "of the old maps");
+  }
   c.advance(200ms);
   c.maps_ok(0, 1);
   CHECK(may_commit(c.task(1, 1, 1)));

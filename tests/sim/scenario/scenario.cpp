@@ -176,7 +176,7 @@ void keep_length(Settings& o) {
 /// own. A stage of several takes the most of each.
 void add_custom_resources(Scenario& s, Random& r) {
   Settings& o = s.settings;
-  if (!r.chance(350)) return;
+  if (!r.chance(400)) return;
   o.gpus = static_cast<int32_t>(r.between(1, 3));
   if (r.chance(600)) o.task_gpus = random_share(r, o.gpus);
   keep_length(o);
@@ -203,9 +203,11 @@ int32_t all_slots(const Scenario& s) {
          (s.standalone ? std::min(s.executors, s.hosts * executors_a_host(s)) : s.executors);
 }
 
-/// Where one task runs at a time the work of a scenario is to end within its time too.
+/// Where one task runs at a time the work of a scenario is to end within its time too. Dynamic
+/// allocation may leave one executor.
 void bound_length(Scenario& s) {
-  s.settings.task_time = std::min(s.settings.task_time, all_slots(s) * Duration{800ms});
+  const int32_t slots = std::max(1, all_slots(s) / (s.settings.allocation ? s.executors : 1));
+  s.settings.task_time = std::min(s.settings.task_time, slots * Duration{800ms});
 }
 
 /// A stage whose tasks meet, and one that reads it. Mostly it begins where a stage may; other
@@ -252,21 +254,21 @@ void lose_outputs(Scenario& s, Random& r) {
   s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
   s.settings.max_attempts = 4;
   s.executors = std::min(s.executors, 2);
-  for (int i = 0; i < 12; ++i) {
-    s.faults.push_back(random_fault(r, 20s, s.standalone));
+  for (int i = 0; i < 20; ++i) {
+    s.faults.push_back(random_fault(r, 40s, s.standalone));
     s.faults.back().kind = r.chance(900) ? Kind::LoseFiles : Kind::Crash;
   }
 }
 
 /// Nodes that give something else each time, and readers of such a one, which read each other.
 void add_unsteady(Scenario& s, Random& r) {
-  if (!r.chance(350)) return;
+  if (!r.chance(400)) return;
   for (NodePlan& node : s.nodes) node.unsteady = r.chance(100);
   const auto add = [&](NodePlan::Kind kind, std::vector<int32_t> parents, int32_t partitions) {
     s.nodes.push_back({kind, std::move(parents), partitions});
     return static_cast<int32_t>(s.nodes.size()) - 1;
   };
-  const auto many = [&] { return static_cast<int32_t>(r.between(6, 14)); };
+  const auto many = [&] { return static_cast<int32_t>(r.between(10, 20)); };
   const auto base = static_cast<int32_t>(r.between(0, static_cast<int64_t>(s.nodes.size()) - 1));
   const int32_t unsteady =
       add(NodePlan::Kind::Map, {base}, s.nodes[static_cast<size_t>(base)].partitions);
