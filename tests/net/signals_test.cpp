@@ -51,7 +51,7 @@ TEST_CASE(
   Letters ready;
   auto body = [&](bool nohup) {
     return forked([&, nohup] {
-      if (nohup) signal(SIGHUP, SIG_IGN);
+      signal(SIGHUP, nohup ? SIG_IGN : SIG_DFL);  // the test itself may run under nohup
       net::configure_signals();
       auto loop = net::make_poll_loop();
       net::StopSignals signals(*loop, [&](int n) {
