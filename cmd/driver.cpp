@@ -34,7 +34,7 @@ struct Scratch {
   }
 };
 
-struct Options {
+struct DriverOptions {
   std::string main_class, elf, scratch;
   std::vector<std::string> arguments;
   ProcessConfOptions conf;
@@ -120,7 +120,7 @@ class Ending {
   static inline std::thread::id thread_;
 };
 
-int run(const Options& o, const Scratch& scratch) {
+int run(const DriverOptions& o, const Scratch& scratch) {
   const Application app = application(o.main_class);
   conf::Conf conf = with_app_name(process_conf(o.conf), app);
   auto bar = progress_bar(conf);
@@ -148,7 +148,7 @@ int driver(Args args) {
       "driver",
       "tinderbox driver: runs an application's main and its scheduler; submit, workers and pods "
       "start it");
-  Options o;
+  DriverOptions o;
   line.option("--class", &o.main_class, "which of the file's applications");
   line.option("--elf", &o.elf, "application's ELF file, a path or URL, to run instead of this one");
   line.option(std::string(kScratchOption), &o.scratch, "", CommandLine::Rule::Hidden);

@@ -1,4 +1,6 @@
 // The executor role: one process of one application, told by its command line where its driver is.
+#include <absl/strings/ascii.h>
+
 #include "cmd/process_conf.hpp"
 #include "cmd/roles.hpp"
 #include "conf/values/address.hpp"
@@ -13,14 +15,14 @@
 namespace tinderbox::cmd {
 namespace {
 
-struct Options {
+struct ExecutorOptions {
   std::string driver_url, id, hostname, bind_address, app_id, worker_url, resources_file, pod_name,
       elf;
   int cores = 0, profile = 0;
   ProcessConfOptions conf;
 };
 
-void declare(CommandLine& line, Options& o) {
+void declare(CommandLine& line, ExecutorOptions& o) {
   using Rule = CommandLine::Rule;
   line.option("--driver-url", &o.driver_url, "spark://CoarseGrainedScheduler@HOST:PORT",
               Rule::Required);
@@ -44,14 +46,12 @@ std::map<std::string, std::string> with_prefix(const std::string& prefix, bool l
   for (const auto& [variable, value] : net::environment()) {
     if (!variable.starts_with(prefix)) continue;
     std::string name = variable.substr(prefix.size());
-    if (lower)
-      for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    found[name] = value;
+    found[lower ? absl::AsciiStrToLower(name) : name] = value;
   }
   return found;
 }
 
-core::ExecutorServiceOptions service_options(const Options& o) {
+core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
   core::ExecutorServiceOptions s;
   s.startup = process_conf(o.conf);
   std::string host = o.driver_url.substr(o.driver_url.rfind('@') + 1);
@@ -82,7 +82,7 @@ core::ExecutorServiceOptions service_options(const Options& o) {
 int executor(Args args) {
   CommandLine line("executor",
                    "tinderbox executor: runs tasks of one application; workers and pods start it");
-  Options o;
+  ExecutorOptions o;
   declare(line, o);
   if (std::optional<int> code = line.parse(args)) return *code;
   if (!o.elf.empty()) exec_other("executor", o.elf, args);

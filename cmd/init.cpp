@@ -11,7 +11,7 @@
 namespace tinderbox::cmd {
 namespace {
 
-struct Options {
+struct InitOptions {
   std::string directory = ".";
   std::vector<std::string> urls;
   std::vector<std::string> archives;
@@ -44,7 +44,7 @@ bool told(const std::string& url, const Result<std::string>& path) {
   return static_cast<bool>(path);
 }
 
-int run(const Options& o) {
+int run(const InitOptions& o) {
   if (o.urls.empty() && o.archives.empty())
     throw conf::Error("init was given nothing to fetch: name at least one URL");
   if (o.checksums.size() > o.urls.size())
@@ -77,7 +77,7 @@ int init(Args args) {
       "init",
       "tinderbox init: fetches files into a directory and checks them; runs before a driver or "
       "executor starts");
-  Options o;
+  InitOptions o;
   line.option("--directory", &o.directory, "where to put them; made when missing");
   line.option("--checksum", &o.checksums, "sha256:HEX of the first URL; again for the next ones");
   line.option("--archive", &o.archives,

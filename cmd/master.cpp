@@ -11,13 +11,13 @@
 namespace tinderbox::cmd {
 namespace {
 
-struct Options {
+struct MasterOptions {
   std::string host, ip;
   std::optional<int> port, web_ui_port;
   ProcessConfOptions conf;
 };
 
-core::MasterServiceOptions service_options(const Options& o) {
+core::MasterServiceOptions service_options(const MasterOptions& o) {
   core::MasterServiceOptions s;
   s.conf = process_conf(o.conf, conf::Scope::kMaster);
   warn_of_misspellings(s.conf);
@@ -36,7 +36,7 @@ core::MasterServiceOptions service_options(const Options& o) {
 int master(Args args) {
   CommandLine line("master", "tinderbox master: gives workers' cores and memory to applications");
   line.long_help_only();
-  Options o;
+  MasterOptions o;
   line.option("-h,--host", &o.host, "name or address to listen on and to announce");
   line.option("-i,--ip", &o.ip, "the same; deprecated, use --host");
   line.option("-p,--port", &o.port, "port to listen on, 0 for any (default: 7077)");

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int64_t kReservedMib = 1024, kLeastMib = 1024;  // for the system; for a small machine
 
-struct Options {
+struct WorkerOptions {
   std::string host, ip, memory, work_dir, masters;
   std::optional<int> port, web_ui_port, cores;
   ProcessConfOptions conf;
 };
 
-void declare(CommandLine& line, Options& o) {
+void declare(CommandLine& line, WorkerOptions& o) {
   using Rule = CommandLine::Rule;
   line.long_help_only();
   line.option("-h,--host", &o.host, "name or address to listen on and to announce");
@@ -52,7 +52,7 @@ std::vector<std::string> masters_of(const std::string& text) {
   return masters;
 }
 
-int64_t memory_mib(const Options& o, const conf::Conf& conf) {
+int64_t memory_mib(const WorkerOptions& o, const conf::Conf& conf) {
   std::optional<int64_t> bytes = conf.get(conf::kWorkerMemory);
   if (!o.memory.empty()) bytes = conf::parse_size(o.memory, conf::Unit::kByte);
   if (!bytes) return std::max(net::memory_mib() - kReservedMib, kLeastMib);
@@ -63,7 +63,7 @@ int64_t memory_mib(const Options& o, const conf::Conf& conf) {
   return mib;
 }
 
-std::string work_dir(const Options& o, const conf::Conf& conf) {
+std::string work_dir(const WorkerOptions& o, const conf::Conf& conf) {
   std::string path = o.work_dir.empty() ? conf.get(conf::kWorkerDir) : o.work_dir;
   if (o.work_dir.empty() && !conf.has(conf::kWorkerDir)) {
     auto environment = net::environment();
@@ -74,7 +74,7 @@ std::string work_dir(const Options& o, const conf::Conf& conf) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-core::WorkerServiceOptions service_options(const Options& o) {
+core::WorkerServiceOptions service_options(const WorkerOptions& o) {
   core::WorkerServiceOptions s;
   s.conf = process_conf(o.conf, conf::Scope::kWorker);
   warn_of_misspellings(s.conf);
@@ -111,7 +111,7 @@ std::unique_ptr<net::SignalWatch> watch_for_decommission(net::PollLoop& loop,
 int worker(Args args) {
   CommandLine line("worker",
                    "tinderbox worker: offers this machine's cores and memory to a master");
-  Options o;
+  WorkerOptions o;
   declare(line, o);
   if (std::optional<int> code = line.parse(args)) return *code;
   if (!o.ip.empty()) net::write_error("Warning: --ip is deprecated, please use --host\n");

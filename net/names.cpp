@@ -1,6 +1,7 @@
 // /etc/hosts is read by hand; DNS goes through getaddrinfo, restricted to the built-in modules.
 #include "net/names.hpp"
 
+#include <absl/strings/ascii.h>
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -10,7 +11,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -19,12 +19,6 @@
 
 namespace tinderbox::net {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 bool is_ipv6(const std::string& address) { return address.find(':') != std::string::npos; }
 
@@ -44,13 +38,13 @@ bool is_loopback(const std::string& address) {
 std::vector<std::string> from_hosts_file(const std::string& host) {
   std::vector<std::string> out;
   std::ifstream file("/etc/hosts");
-  std::string wanted = lower(host);
+  std::string wanted = absl::AsciiStrToLower(host);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line.substr(0, line.find('#')));
     std::string address, name;
     if (!(words >> address) || !is_number(address)) continue;
     while (words >> name) {
-      if (lower(name) != wanted) continue;
+      if (absl::AsciiStrToLower(name) != wanted) continue;
       out.push_back(address);
       break;
     }
@@ -127,7 +121,8 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
   std::string name = without_brackets(host);
   if (is_number(name)) return std::vector<std::string>{name};
   if (name.empty()) return Error{"host name '' is empty: a name or an address was to be given"};
-  std::string plain = lower(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
+  std::string plain =
+      absl::AsciiStrToLower(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
   std::vector<std::string> addresses = from_hosts_file(plain);
   if (addresses.empty() && (plain == "localhost" || plain.ends_with(".localhost")))
     addresses = {"127.0.0.1", "::1"};

@@ -60,12 +60,13 @@ noticed_by() {
   build "$1" sim || { echo "STALE"; return; }
   timeout 300 build/tests/sim --brief --seeds "$seeds" > "$out.sim" 2>&1 || echo "simulator: $(head -1 "$out.sim")"
 }
+# Sources with their times and all objects, as they were: nothing is compiled again for the next one.
 restore() {
   for f; do
-    cp "$tree/$f" "$f"  # newer than what was made with the mutant
+    cp -p "$tree/$f" "$f"
     rm -f "$f.rej" "$f.orig"
-    [ ! -f "$tree/build/obj/${f%.cpp}.o" ] || cp -alf "$tree/build/obj/${f%.cpp}.o" "build/obj/${f%.cpp}.o"
   done
+  cp -alf "$tree/build/obj" build/
 }
 try() {
   local name=$1 patch=$tree/tests/mutants/$1.patch by

@@ -93,7 +93,7 @@ void BlockTaker::on(const PartKept& e, Effects& out) {
 void BlockTaker::end(uint64_t request, std::string error, Effects& out) {
   taking_.erase(request);
   const bool taken = error.empty();
-  out.push_back(BlockTaken{request, taken, std::move(error)});
+  out.emplace_back(BlockTaken{request, taken, std::move(error)});
 }
 
 }  // namespace tinderbox::core

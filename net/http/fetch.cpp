@@ -1,6 +1,7 @@
 // Every kind of source is written to a hidden temporary beside its place, checked, then renamed.
 #include "net/http/fetch.hpp"
 
+#include <absl/strings/ascii.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <sys/stat.h>
@@ -41,11 +42,6 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 bool is_sha256(const std::string& hex) {
   return hex.size() == 64 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -55,7 +51,7 @@ bool is_sha256(const std::string& hex) {
 std::string scheme_of(const std::string& url) {
   size_t colon = url.find(':');
   if (colon == std::string::npos || colon == 0 || url.find('/') < colon) return "file";
-  std::string scheme = lower(url.substr(0, colon));
+  std::string scheme = absl::AsciiStrToLower(url.substr(0, colon));
   for (char c : scheme)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '-' && c != '.')
       return "file";
@@ -66,7 +62,7 @@ std::string scheme_of(const std::string& url) {
 Result<std::string> local_path(const std::string& url) {
   size_t colon = url.find(':');
   std::string scheme = scheme_of(url);
-  bool plain = colon == std::string::npos || lower(url.substr(0, colon)) != scheme;
+  bool plain = colon == std::string::npos || absl::AsciiStrToLower(url.substr(0, colon)) != scheme;
   if (plain) return url;
   std::string rest = url.substr(colon + 1);
   if (rest.starts_with("//")) {
@@ -260,7 +256,7 @@ class TemporaryDirectory {
 
 bool has_ending(const std::string& name, std::initializer_list<const char*> endings) {
   return std::any_of(endings.begin(), endings.end(),
-                     [&](const char* e) { return lower(name).ends_with(e); });
+                     [&](const char* e) { return absl::AsciiStrToLower(name).ends_with(e); });
 }
 
 }  // namespace
@@ -277,7 +273,7 @@ Result<FetchSource> parse_source(const std::string& url) {
       out.name = part;
       continue;
     }
-    out.sha256 = lower(part.substr(std::strlen("sha256=")));
+    out.sha256 = absl::AsciiStrToLower(part.substr(std::strlen("sha256=")));
     if (!is_sha256(out.sha256))
       return Error{"checksum '" + out.sha256 + "' of '" + shown_url(url) +
                    "' is not 64 hex digits"};
@@ -303,7 +299,7 @@ Result<std::string> fetch(const std::string& url, const std::string& directory,
   Result<FetchSource> source = parse_source(url);
   if (!source) return source.error();
   if (source->scheme == "local") return local_path(source->url);
-  std::string wanted = options.sha256 ? lower(*options.sha256) : source->sha256;
+  std::string wanted = options.sha256 ? absl::AsciiStrToLower(*options.sha256) : source->sha256;
   if (options.sha256 && !is_sha256(wanted))
     return Error{"checksum '" + *options.sha256 + "' is not 64 hex digits"};
   if (Result<bool> made = make_directory(directory); !made) return made.error();

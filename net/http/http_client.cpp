@@ -1,12 +1,12 @@
 // cpp-httplib does one exchange; redirects, proxies and trust are decided here.
 #include "net/http/http_client.hpp"
 
+#include <absl/strings/ascii.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -25,11 +25,6 @@ struct Url {
   std::string target = "/";  // path and query
 };
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 std::optional<int> parse_port(const std::string& text) {
   if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
@@ -42,7 +37,7 @@ std::optional<Url> parse_url(const std::string& text) {
   size_t colon = text.find("://");
   if (colon == std::string::npos) return std::nullopt;
   Url url;
-  url.scheme = lower(text.substr(0, colon));
+  url.scheme = absl::AsciiStrToLower(text.substr(0, colon));
   std::string rest = text.substr(colon + 3, text.find('#') - colon - 3);
   size_t end = rest.find_first_of("/?");
   std::string authority = rest.substr(0, end);
@@ -66,9 +61,7 @@ std::optional<Url> parse_url(const std::string& text) {
 }
 
 std::string variable(const std::string& name) {
-  std::string upper = name;
-  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  for (const std::string& n : {name, upper})
+  for (const std::string& n : {name, absl::AsciiStrToUpper(name)})
     if (const char* value = std::getenv(n.c_str()); value && *value) return value;
   return {};
 }
@@ -78,10 +71,12 @@ bool goes_direct(const std::string& host) {
   std::istringstream list(variable("no_proxy"));
   for (std::string entry; std::getline(list, entry, ',');) {
     entry.erase(std::remove(entry.begin(), entry.end(), ' '), entry.end());
-    entry = lower(entry);
+    entry = absl::AsciiStrToLower(entry);
     if (entry == "*") return true;
     if (entry.starts_with('.')) entry.erase(0, 1);
-    if (!entry.empty() && (lower(host) == entry || lower(host).ends_with("." + entry))) return true;
+    if (!entry.empty() && (absl::AsciiStrToLower(host) == entry ||
+                           absl::AsciiStrToLower(host).ends_with("." + entry)))
+      return true;
   }
   return false;
 }

@@ -8,16 +8,12 @@
 
 #include "conf/conf.hpp"
 #include "conf/suggest.hpp"
+#include "tests/conf/sizes.hpp"
 
 using namespace tinderbox::conf;
+using namespace tinderbox::conf::test;
 using Catch::Matchers::Contains;
 using namespace std::chrono_literals;
-
-namespace {
-
-constexpr int64_t kKi = 1024, kMi = kKi * kKi, kGi = kKi * kMi;
-
-}  // namespace
 
 TEST_CASE("the catalogue lists every key of keys.hpp once, and every default is of its type") {
   std::ifstream file("conf/keys.hpp");

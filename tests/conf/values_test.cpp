@@ -6,16 +6,12 @@
 #include "conf/values/master_url.hpp"
 #include "conf/values/resources.hpp"
 #include "conf/values/units.hpp"
+#include "tests/conf/sizes.hpp"
 
 using namespace tinderbox::conf;
+using namespace tinderbox::conf::test;
 using Catch::Matchers::Contains;
 using namespace std::chrono_literals;
-
-namespace {
-
-constexpr int64_t kKi = 1024, kMi = kKi * kKi, kGi = kKi * kMi;
-
-}  // namespace
 
 TEST_CASE("sizes are powers of 1024 in the key's unit") {
   struct Case {

@@ -20,11 +20,11 @@ struct NoDriver : DriverLink {
   void send(ToDriver) override {}
 };
 
-struct Process : BlockProcess {
+struct AheadProcess : BlockProcess {
   NoDriver driver;
   std::unique_ptr<ExecutorServices> services;
 
-  Process(tinderbox::test::FakeFiles& files, const std::string& name, int64_t max_ahead)
+  AheadProcess(tinderbox::test::FakeFiles& files, const std::string& name, int64_t max_ahead)
       : BlockProcess(files, name, "host", 1000, [&](BlockTransferOptions& options) {
           options.client.max_retries = 0;
           options.max_ahead = max_ahead;
@@ -53,7 +53,7 @@ MapOutputs outputs(std::vector<MapStatus> statuses) {
 
 /// The first letter of each block that reducer `r` reads, in the order of the maps; "!" for one
 /// that can't be had.
-std::string read(Process& p, const MapOutputs& all, int32_t r) {
+std::string read(AheadProcess& p, const MapOutputs& all, int32_t r) {
   const std::atomic<bool> killed{false};
   const std::vector<BlockWant> wants = shuffle_wants(all, r).blocks;
   const auto stream = p.services->fetch(wants, killed);
@@ -68,7 +68,7 @@ std::string read(Process& p, const MapOutputs& all, int32_t r) {
 }
 
 /// Waits until the room for what goes ahead is `bytes`.
-void wait_for_room(Process& p, int64_t bytes) {
+void wait_for_room(AheadProcess& p, int64_t bytes) {
   while (p.transfer->room_ahead() != bytes) std::this_thread::yield();
 }
 
@@ -81,7 +81,7 @@ Bytes content(char letter) { return Bytes(kSize - 1, letter); }
 
 TEST_CASE("small outputs say that they are in memory, and are asked for there", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
-  Process a(files, "1", 0);
+  AheadProcess a(files, "1", 0);
   const MapStatus small = a.write(1, "a"), large = a.write(2, Bytes(2000, 'b'));
   CHECK(small.in_memory);
   CHECK_FALSE(large.in_memory);
@@ -105,7 +105,7 @@ TEST_CASE(
        {std::pair(false, true), std::pair(true, true), std::pair(true, false)}) {
     CAPTURE(known, stage_ends);
     tinderbox::test::FakeFiles files;
-    Process a(files, "1", 0), b(files, "2", kRoom);
+    AheadProcess a(files, "1", 0), b(files, "2", kRoom);
     const MapOutputs all =
         outputs({a.write(1, content('x')), b.write(2, content('y')), a.write(3, content('z'))});
     const std::vector<ShuffleRead> reads = {{ShuffleId{1}, 0}, {ShuffleId{1}, 2}};
@@ -131,7 +131,7 @@ TEST_CASE(
     "an output that moved is asked for at its new place, also when it was expected at its old",
     "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
-  Process gone(files, "1", 0), holder(files, "3", 0), b(files, "2", kRoom);
+  AheadProcess gone(files, "1", 0), holder(files, "3", 0), b(files, "2", kRoom);
   MapOutputs all = outputs({gone.write(1, content('x'))});
   (void)holder.write(1, content('x'));
   gone.transfer->stop();
@@ -156,7 +156,7 @@ TEST_CASE(
 
 TEST_CASE("what can't be had ahead is no error until a task asks", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
-  Process a(files, "1", 0), b(files, "2", kRoom);
+  AheadProcess a(files, "1", 0), b(files, "2", kRoom);
   const MapOutputs all = outputs({a.write(1, content('x')), b.write(2, content('y'))});
   a.transfer->stop();
   b.services->on_driver_message(ToExecutor{all});
@@ -167,7 +167,7 @@ TEST_CASE("what can't be had ahead is no error until a task asks", "[fetch_ahead
 
 TEST_CASE("a missing output, or no room, leaves the rest to the task itself", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
-  Process a(files, "1", 0), b(files, "2", 2 * kSize);
+  AheadProcess a(files, "1", 0), b(files, "2", 2 * kSize);
   MapOutputs all = outputs({a.write(1, content('x'))});
   all.statuses.emplace_back();
   b.services->on_driver_message(ToExecutor{all});
@@ -179,7 +179,7 @@ TEST_CASE("a missing output, or no room, leaves the rest to the task itself", "[
 
 TEST_CASE("reads of a program that is over are forgotten", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
-  Process a(files, "1", 0), b(files, "2", kRoom);
+  AheadProcess a(files, "1", 0), b(files, "2", kRoom);
   const MapOutputs all = outputs({a.write(1, content('x'))});
   b.services->expect(7, {{ShuffleId{1}, 0}});
   b.services->expect(8, {{ShuffleId{1}, 1}});

@@ -41,7 +41,7 @@ class FakeDriver : public DriverLink {
 };
 
 /// One process with blocks, transfer and services.
-struct Process {
+struct ServingProcess {
   FakeDriver driver;
   std::vector<BlockUpdate> told;
   std::mutex told_mutex;
@@ -50,8 +50,8 @@ struct Process {
   std::unique_ptr<ExecutorServices> services;
   BlockManagerId id;
 
-  Process(test::FakeFiles& files, const std::string& name, const Process* at_driver,
-          Duration ask_timeout = {}) {
+  ServingProcess(tinderbox::test::FakeFiles& files, const std::string& name,
+                 const ServingProcess* at_driver, Duration ask_timeout = {}) {
     auto opened =
         BlockManager::open(files,
                            {.local_dirs = {"/d", "/e"},
@@ -102,8 +102,8 @@ std::string spell(const Result<Payload>& bytes) {
 
 TEST_CASE("B11 one question for each shuffle and epoch; a newer epoch clears the answers",
           "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
   std::vector<std::thread> askers;
   std::atomic<int> got{0};
   for (int i = 0; i < 4; ++i)
@@ -132,9 +132,9 @@ TEST_CASE("B11 one question for each shuffle and epoch; a newer epoch clears the
 }
 
 TEST_CASE("a kill, the driver's loss and its silence end a wait for it", "[task_services]") {
-  test::FakeFiles files;
+  tinderbox::test::FakeFiles files;
   SECTION("kill") {
-    Process p(files, "1", nullptr);
+    ServingProcess p(files, "1", nullptr);
     TaskContext context;
     std::thread killer([&] {
       p.driver.asked(0);
@@ -150,7 +150,7 @@ TEST_CASE("a kill, the driver's loss and its silence end a wait for it", "[task_
           "cannot learn where the outputs of shuffle 1 are: the task was killed");
   }
   SECTION("loss") {
-    Process p(files, "1", nullptr);
+    ServingProcess p(files, "1", nullptr);
     std::thread loser([&] {
       p.driver.asked(0);
       p.services->stop("the driver is gone");
@@ -160,15 +160,15 @@ TEST_CASE("a kill, the driver's loss and its silence end a wait for it", "[task_
     CHECK(!p.services->map_outputs(ShuffleId{1}, 1));
   }
   SECTION("silence") {
-    Process p(files, "1", nullptr, 1ms);
+    ServingProcess p(files, "1", nullptr, 1ms);
     CHECK(!p.services->map_outputs(ShuffleId{1}, 1));
     CHECK(!p.services->may_commit({0, StageId{1}, 0, 2, 3, TaskId{7}}));
   }
 }
 
 TEST_CASE("permission to commit is the driver's", "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
   for (const bool allowed : {true, false}) {
     const size_t n = p.driver.count();
     std::thread driver([&] {
@@ -185,8 +185,8 @@ TEST_CASE("permission to commit is the driver's", "[task_services]") {
 }
 
 TEST_CASE("a barrier is waited for longer than any other answer", "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr, 1ms);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr, 1ms);
   std::thread driver([&] {
     const auto ask = std::get<BarrierSync>(p.driver.asked(0));
     CHECK(ask.message == "hello");
@@ -208,8 +208,8 @@ TEST_CASE("a barrier is waited for longer than any other answer", "[task_service
 }
 
 TEST_CASE("a killed task waits at no barrier", "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
   TaskContext context;
   std::thread task([&] {
     TaskContext::set_current(&context);
@@ -225,8 +225,8 @@ TEST_CASE("a killed task waits at no barrier", "[task_services]") {
 
 TEST_CASE("a map output is written, its sizes are told, and it is fetched again",
           "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
   auto writer = p.services->map_output(ShuffleId{1}, 7, 0, 3);
   REQUIRE(writer->append(0, "some bytes that need a file"));
   REQUIRE(writer->append(2, "x"));
@@ -247,8 +247,8 @@ TEST_CASE("a map output is written, its sizes are told, and it is fetched again"
 }
 
 TEST_CASE("a cached block comes from a peer when it is not here", "[task_services]") {
-  test::FakeFiles files;
-  Process driver(files, "driver", nullptr), a(files, "1", &driver), b(files, "2", &driver);
+  tinderbox::test::FakeFiles files;
+  ServingProcess driver(files, "driver", nullptr), a(files, "1", &driver), b(files, "2", &driver);
   CHECK(a.services->put_block("rdd_1_0", {.memory = true}, Payload(Bytes("cached"))));
   CHECK(a.told.size() == 1);
   std::thread answers([&] {
@@ -270,15 +270,15 @@ TEST_CASE("a cached block comes from a peer when it is not here", "[task_service
 
 TEST_CASE("B26 a broadcast is fetched once a process, in pieces that are served on",
           "[task_services]") {
-  test::FakeFiles files;
-  Process driver(files, "driver", nullptr), a(files, "1", &driver), b(files, "2", &driver);
+  tinderbox::test::FakeFiles files;
+  ServingProcess driver(files, "driver", nullptr), a(files, "1", &driver), b(files, "2", &driver);
   Bytes value(10'500, 'v');
   value[10'499] = 'z';
   REQUIRE(driver.services->create_broadcast(BroadcastId{4}, Payload(Bytes(value))));
   CHECK(driver.pieces_told() == 11);
   CHECK(spell(driver.services->broadcast(BroadcastId{4})) == value);
 
-  const auto answer = [](Process& to, size_t n, const std::vector<BlockManagerId>& holders) {
+  const auto answer = [](ServingProcess& to, size_t n, const std::vector<BlockManagerId>& holders) {
     const auto ask = std::get<BlockLocationsRequest>(to.driver.asked(n));
     to.services->on_driver_message(BlockLocations{
         ask.request, std::vector<std::vector<BlockManagerId>>(ask.blocks.size(), holders)});
@@ -313,8 +313,8 @@ TEST_CASE("B26 a broadcast is fetched once a process, in pieces that are served 
 
 TEST_CASE("pieces come from peers while the driver does not have them any more",
           "[task_services]") {
-  test::FakeFiles files;
-  Process driver(files, "driver", nullptr), a(files, "1", &driver), b(files, "2", &driver);
+  tinderbox::test::FakeFiles files;
+  ServingProcess driver(files, "driver", nullptr), a(files, "1", &driver), b(files, "2", &driver);
   const Bytes value(2500, 'v');
   REQUIRE(driver.services->create_broadcast(BroadcastId{4}, Payload(Bytes(value))));
   for (int piece = 0; piece < 3; ++piece) {
@@ -332,8 +332,8 @@ TEST_CASE("pieces come from peers while the driver does not have them any more",
 
 TEST_CASE("a broadcast whose fetch throws is fetched again by the next one that wants it",
           "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
   constexpr uint64_t kTooLarge = uint64_t{1} << 63;
   const BroadcastHeader header{kTooLarge, kTooLarge, {0}};
   REQUIRE(p.blocks->put("broadcast_5", {.memory = true}, Payload(header.encode()), false));
@@ -342,8 +342,8 @@ TEST_CASE("a broadcast whose fetch throws is fetched again by the next one that 
 }
 
 TEST_CASE("properties, temporary directories, removals, other messages", "[task_services]") {
-  test::FakeFiles files;
-  Process p(files, "1", nullptr);
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
   CHECK(p.services->property("spark.app.name") == "test");
   CHECK(!p.services->property("spark.other"));
   CHECK(*p.services->temp_directory() == "/d/blockmgr-1/temp");

@@ -7,41 +7,18 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
-#include <sstream>
+
+#include "tests/net/temp_dir.hpp"
 
 using namespace tinderbox;
+using tinderbox::test::slurp;
+using tinderbox::test::TempDir;
 
 namespace {
 
-class TempDir {
- public:
-  TempDir() { path = mkdtemp(name_); }
-  ~TempDir() {
-    for (auto& f : files_) unlink(f.c_str());
-    rmdir(path.c_str());
-  }
-  std::string file(const std::string& name, std::string_view bytes) {
-    files_.push_back(path + "/" + name);
-    std::ofstream(files_.back(), std::ios::binary)
-        .write(bytes.data(), std::streamsize(bytes.size()));
-    return files_.back();
-  }
-  std::string path;
+std::string own_bytes() { return slurp(net::own_path()); }
 
- private:
-  char name_[32] = "/tmp/elf_test.XXXXXX";
-  std::vector<std::string> files_;
-};
-
-std::string own_bytes() {
-  std::ifstream in(net::own_path(), std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-std::string error_of(const std::string& path, const std::string& id = {}) {
+std::string elf_error(const std::string& path, const std::string& id = {}) {
   Result<net::ElfInfo> info = net::read_application(path, id);
   return info ? "" : info.error().message;
 }
@@ -117,16 +94,16 @@ TEST_CASE("each file that is no application is refused by one clear line") {
       {dir.file("noid", tiny_elf(here, ours)), "has no build id"},
   };
   for (auto& c : cases) {
-    std::string error = error_of(c.path);
+    std::string error = elf_error(c.path);
     CAPTURE(c.path, error);
     CHECK(error.find(c.path) != std::string::npos);
     CHECK(error.find(c.want) != std::string::npos);
     CHECK(error.find('\n') == std::string::npos);
   }
   std::string good = dir.file("good", tiny_elf(here, gnu_id + ours));
-  CHECK(error_of(good).empty());
-  CHECK(error_of(good, "01ab").empty());
-  CHECK(error_of(good, "ffff").find("has build id 01ab, but ffff was asked for") !=
+  CHECK(elf_error(good).empty());
+  CHECK(elf_error(good, "01ab").empty());
+  CHECK(elf_error(good, "ffff").find("has build id 01ab, but ffff was asked for") !=
         std::string::npos);
 }
 

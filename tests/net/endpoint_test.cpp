@@ -36,7 +36,7 @@ std::string text_of(const net::Packet& p) {
   return m ? std::get<WorkerHeartbeat>(*m).id.value : "?";
 }
 
-struct Seen {
+struct Heard {
   std::vector<std::pair<PeerId, std::string>> packets;
   std::vector<PeerId> lost;
   net::Endpoint::Handler handler() {
@@ -54,7 +54,7 @@ struct Pair {
   std::unique_ptr<net::PollLoop> loop = net::make_poll_loop();
   std::unique_ptr<net::SocketEndpoint> server = net::make_socket_endpoint(*loop);
   std::unique_ptr<net::SocketEndpoint> client = net::make_socket_endpoint(*loop);
-  Seen at_server, at_client;
+  Heard at_server, at_client;
   std::string address;
   PeerId peer = 0;
 
@@ -158,7 +158,7 @@ TEST_CASE("sockets: a fixed port in use is tried upwards, and refused without re
 TEST_CASE("memory: packets and the loss arrive at the other loop") {
   auto loop = net::make_poll_loop();
   auto [a, b] = net::make_memory_endpoints(*loop, *loop);
-  Seen at_a, at_b;
+  Heard at_a, at_b;
   a->handle(at_a.handler());
   b->handle(at_b.handler());
   CHECK(a->send(1, packet("there")));

@@ -7,41 +7,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "net/http/archive.hpp"
 #include "net/http/http_server.hpp"
+#include "tests/net/temp_dir.hpp"
 
 using namespace tinderbox;
+using tinderbox::test::slurp;
+using tinderbox::test::TempDir;
 namespace fs = std::filesystem;
 
 namespace {
 
 // printf hello | sha256sum
 const std::string kHelloSum = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-
-class TempDir {
- public:
-  TempDir() { path = mkdtemp(name_); }
-  ~TempDir() { fs::remove_all(path); }
-  std::string file(const std::string& name, std::string_view bytes) const {
-    std::ofstream(path + "/" + name, std::ios::binary)
-        .write(bytes.data(), std::streamsize(bytes.size()));
-    return path + "/" + name;
-  }
-  std::string path;
-
- private:
-  char name_[40] = "/tmp/fetch_test.XXXXXX";
-};
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
 
 std::string error_of(const Result<std::string>& r) { return r ? "" : r.error().message; }
 

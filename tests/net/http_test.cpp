@@ -71,7 +71,7 @@ std::string raw(int port, const std::string& bytes) {
   return all;
 }
 
-std::string error_of(const Result<Bytes>& r) { return r ? "" : r.error().message; }
+std::string http_error(const Result<Bytes>& r) { return r ? "" : r.error().message; }
 
 struct Variable {
   std::string name;
@@ -129,9 +129,9 @@ TEST_CASE("pages get path and query; the longest prefix wins; everything else is
   CHECK(*net::http_get(site.root + "/json/?a=1%202&b=x") == "json /json/ 1 2,x");
   CHECK(*net::http_get(site.root + "/json") == "json /json ,");
   CHECK(*net::http_get(site.root + "/json/deep/er") == "deep");
-  CHECK(error_of(net::http_get(site.root + "/jsonx")).find("the server answered status 404") !=
+  CHECK(http_error(net::http_get(site.root + "/jsonx")).find("the server answered status 404") !=
         std::string::npos);
-  CHECK(error_of(net::http_get(site.root + "/%2e%2e/etc/passwd")).find("status 404") !=
+  CHECK(http_error(net::http_get(site.root + "/%2e%2e/etc/passwd")).find("status 404") !=
         std::string::npos);
 }
 
@@ -263,9 +263,9 @@ TEST_CASE("redirects are followed, up to a limit") {
                      [](const net::HttpRequest&) { return redirect("file:///etc/passwd"); });
   site.start();
   CHECK(*net::http_get(site.root + "/a") == "end");
-  CHECK(error_of(net::http_get(site.root + "/round")).find("more than 10 redirects") !=
+  CHECK(http_error(net::http_get(site.root + "/round")).find("more than 10 redirects") !=
         std::string::npos);
-  CHECK(error_of(net::http_get(site.root + "/file")).find("is not an http:// or https:// URL") !=
+  CHECK(http_error(net::http_get(site.root + "/file")).find("is not an http:// or https:// URL") !=
         std::string::npos);
 }
 
@@ -275,21 +275,21 @@ TEST_CASE("what can't be had is one line without passwords") {
   site.start();
   net::HttpLimits small;
   small.max_bytes = 4999;
-  CHECK(error_of(net::http_get(site.root + "/big", small)).find("it is larger than 4999 bytes") !=
+  CHECK(http_error(net::http_get(site.root + "/big", small)).find("it is larger than 4999 bytes") !=
         std::string::npos);
   std::atomic<bool> cancelled{true};
   net::HttpLimits stopped;
   stopped.cancelled = &cancelled;
-  CHECK(error_of(net::http_get(site.root + "/big", stopped)).find("was stopped") !=
+  CHECK(http_error(net::http_get(site.root + "/big", stopped)).find("was stopped") !=
         std::string::npos);
-  std::string error = error_of(
+  std::string error = http_error(
       net::http_get("http://user:pass@127.0.0.1:" + std::to_string(site.port) + "/x?sig=key"));
   CHECK(error == "cannot fetch 'http://127.0.0.1:" + std::to_string(site.port) +
                      "/x': the server answered status 404");
-  CHECK(error_of(net::http_get("ftp://x/y")).find("is not an http:// or https:// URL") !=
+  CHECK(http_error(net::http_get("ftp://x/y")).find("is not an http:// or https:// URL") !=
         std::string::npos);
-  CHECK(error_of(net::http_get("http://:80/")).find("is not an") != std::string::npos);
-  CHECK(error_of(net::http_get("http://x:99999/")).find("is not an") != std::string::npos);
+  CHECK(http_error(net::http_get("http://:80/")).find("is not an") != std::string::npos);
+  CHECK(http_error(net::http_get("http://x:99999/")).find("is not an") != std::string::npos);
   CHECK(net::shown_url("https://u:p@h:1/a@b?q#f") == "https://h:1/a@b");
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("an answer that is cut short is an error") {
     ::close(fd);
   });
   std::string error =
-      error_of(net::http_get("http://127.0.0.1:" + std::to_string(ntohs(a.sin_port)) + "/"));
+      http_error(net::http_get("http://127.0.0.1:" + std::to_string(ntohs(a.sin_port)) + "/"));
   CHECK(error.find("the answer was cut short or too slow") != std::string::npos);
   peer.join();
   ::close(server);
@@ -323,9 +323,9 @@ TEST_CASE("proxies are used unless no_proxy says otherwise") {
   proxy.start();
   Variable use("http_proxy", proxy.root);
   // A proxy is asked by absolute URL; ours has no such page, so its 404 shows that it was asked.
-  CHECK(error_of(net::http_get("http://host.invalid/x")).find("status 404") != std::string::npos);
+  CHECK(http_error(net::http_get("http://host.invalid/x")).find("status 404") != std::string::npos);
   Variable direct("no_proxy", "other,.invalid");
-  CHECK(error_of(net::http_get("http://host.invalid/x"))
+  CHECK(http_error(net::http_get("http://host.invalid/x"))
             .find("host name 'host.invalid' cannot be resolved") != std::string::npos);
 }
 
@@ -342,20 +342,20 @@ TEST_CASE("TLS: certificates are checked, against SSL_CERT_FILE when it is set")
   REQUIRE(port > 0);
   std::thread thread([&] { server.listen_after_bind(); });
   std::string root = "https://127.0.0.1:" + std::to_string(port);
-  std::string untrusted = error_of(net::http_get(root + "/x"));
+  std::string untrusted = http_error(net::http_get(root + "/x"));
   CHECK(untrusted.find("its certificate is not trusted by ") != std::string::npos);
   CHECK(untrusted.find("set SSL_CERT_FILE") != std::string::npos);
   {
     Variable trust("SSL_CERT_FILE", certificate.file);
     Result<Bytes> body = net::http_get(root + "/x");
-    CHECK(error_of(body) == "");
+    CHECK(http_error(body) == "");
     if (body) CHECK(*body == "safe");
-    CHECK(error_of(net::http_get(root + "/down")).find("it redirects from https to") !=
+    CHECK(http_error(net::http_get(root + "/down")).find("it redirects from https to") !=
           std::string::npos);
   }
   {
     Variable trust("SSL_CERT_FILE", "/none.pem");
-    CHECK(error_of(net::http_get(root + "/x"))
+    CHECK(http_error(net::http_get(root + "/x"))
               .find("'/none.pem' (SSL_CERT_FILE), which cannot be read") != std::string::npos);
   }
   server.stop();

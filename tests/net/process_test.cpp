@@ -18,29 +18,15 @@
 
 #include "net/process/elf.hpp"
 #include "tests/net/forked.hpp"
+#include "tests/net/temp_dir.hpp"
 
 using namespace tinderbox;
-using test::wait_readable;
+using tinderbox::test::slurp;
+using tinderbox::test::TempDir;
+using tinderbox::test::wait_readable;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-class TempDir {
- public:
-  TempDir() { path = mkdtemp(name_); }
-  ~TempDir() { fs::remove_all(path); }
-  std::string path;
-
- private:
-  char name_[40] = "/tmp/process_test.XXXXXX";
-};
 
 net::SpawnSpec child(uint64_t ticket, const std::string& mode, const std::string& directory) {
   net::SpawnSpec spec;

@@ -13,7 +13,7 @@ namespace {
 /// DriverRunner.
 constexpr Duration kGoodRun = std::chrono::seconds(5);
 constexpr int64_t kLongestWait = int64_t{1} << 30;  // seconds
-constexpr const char* kResourcesFile = "resource-spark.driver.json";
+constexpr const char* kDriverResources = "resource-spark.driver.json";
 
 }  // namespace
 
@@ -59,10 +59,10 @@ void Worker::run_driver(const Turn& t, Driver& d) {
   s.properties = c.properties;
   s.directory = options_.work_dir + "/" + d.id.value;
   if (!d.resources.empty()) {
-    s.files[kResourcesFile] =
+    s.files[kDriverResources] =
         resources_file(conf::component_of(conf::ResourceOwner::kDriver), d.resources);
     s.properties[std::string(conf::kDriverResourcesFile.spec.name)] =
-        s.directory + "/" + kResourcesFile;
+        s.directory + "/" + kDriverResources;
   }
   t.out.push_back(std::move(s));
 }

@@ -16,7 +16,7 @@ namespace {
 /// ExecutorRunner.
 constexpr Duration kTerminatePatience = std::chrono::seconds(10);
 constexpr int kSigTerm = 15, kSigKill = 9;
-constexpr const char* kResourcesFile = "resource-spark.executor.json";
+constexpr const char* kExecutorResources = "resource-spark.executor.json";
 
 /// An argument is replaced only when it is the placeholder and nothing else.
 std::string filled(const std::string& argument, const std::map<std::string, std::string>& values) {
@@ -93,9 +93,10 @@ Spawn Worker::spawn_of(const Executor& e) {
   s.properties = c.properties;
   s.directory = options_.work_dir + "/" + e.launch.app.value + "/" + id;
   if (!e.launch.resources.empty()) {
-    s.files[kResourcesFile] =
+    s.files[kExecutorResources] =
         resources_file(conf::component_of(conf::ResourceOwner::kExecutor), e.launch.resources);
-    s.arguments.insert(s.arguments.end(), {"--resourcesFile", s.directory + "/" + kResourcesFile});
+    s.arguments.insert(s.arguments.end(),
+                       {"--resourcesFile", s.directory + "/" + kExecutorResources});
   }
   return s;
 }

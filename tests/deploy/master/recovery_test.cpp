@@ -9,7 +9,7 @@ using namespace tinderbox::core;
 
 namespace {
 
-PersistedApplication app(const std::string& id) {
+PersistedApplication recorded_app(const std::string& id) {
   ApplicationDescription d;
   d.name = "count " + id;
   d.max_cores = 8;
@@ -17,26 +17,26 @@ PersistedApplication app(const std::string& id) {
   d.command.properties = {{"spark.app.name", "count"}};
   return {AppId{id}, d, "10.0.0.1:7078", 1795250818364000};
 }
-PersistedDriver driver(const std::string& id) {
+PersistedDriver recorded_driver(const std::string& id) {
   DriverDescription d;
   d.command.main_class = "wordcount";
   d.supervise = true;
   return {DriverId{id}, d, 7};
 }
-PersistedWorker worker(const std::string& id) {
+PersistedWorker recorded_worker(const std::string& id) {
   return {WorkerId{id}, "10.0.0.2", 4000, 16, 4096, "http://10.0.0.2:8081"};
 }
 
 const std::vector<PersistedRecord> kRecords = {
-    app("app-1"),
-    worker("worker-1"),
-    driver("driver-1"),
-    app("app-2"),
+    recorded_app("app-1"),
+    recorded_worker("worker-1"),
+    recorded_driver("driver-1"),
+    recorded_app("app-2"),
     ForgottenApplication{AppId{"app-1"}},
-    worker("worker-2"),
+    recorded_worker("worker-2"),
     ForgottenWorker{WorkerId{"worker-1"}},
     ForgottenDriver{DriverId{"driver-1"}},
-    driver("driver-2"),
+    recorded_driver("driver-2"),
     ForgottenDriver{DriverId{"no such"}},
 };
 
@@ -58,9 +58,9 @@ TEST_CASE("M16 applications, drivers and workers are read back as they were writ
   CHECK(r.warning.empty());
   CHECK(r.records == kRecords.size());
   RecoveredState want;
-  want.apps = {{AppId{"app-2"}, app("app-2")}};
-  want.workers = {{WorkerId{"worker-2"}, worker("worker-2")}};
-  want.drivers = {{DriverId{"driver-2"}, driver("driver-2")}};
+  want.apps = {{AppId{"app-2"}, recorded_app("app-2")}};
+  want.workers = {{WorkerId{"worker-2"}, recorded_worker("worker-2")}};
+  want.drivers = {{DriverId{"driver-2"}, recorded_driver("driver-2")}};
   CHECK(r.state == want);
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 const ResourceAddresses kGpus = {{"gpu", {"0", "1", "2"}}};
 
-struct Run {
+struct ResourceRun {
   Worker worker;
-  Run() : worker(options(), 1) {
+  ResourceRun() : worker(options(), 1) {
     feed(StartWorker{});
     first = feed(Connected{1, 1});
     from(RegisteredWorker{"spark://m:7077", "http://m:8080", false});
@@ -45,12 +45,12 @@ struct Run {
 }  // namespace
 
 TEST_CASE("M36 a worker tells the master its addresses", "[worker]") {
-  Run r;
+  ResourceRun r;
   CHECK(to_master<RegisterWorker>(r.first).at(0).message.resources == kGpus);
 }
 
 TEST_CASE("an executor finds its addresses in a file of its directory", "[worker]") {
-  Run r;
+  ResourceRun r;
   ApplicationDescription d = app_of();
   d.command.arguments = {"executor"};
   const LaunchExecutor launch{"spark://m:7077", {"app-1"}, 0, 0, d, 2, 1024, {{"gpu", {"1", "2"}}}};
@@ -73,7 +73,7 @@ TEST_CASE("an executor finds its addresses in a file of its directory", "[worker
 }
 
 TEST_CASE("a driver finds its addresses in the file that a setting names", "[worker]") {
-  Run r;
+  ResourceRun r;
   DriverDescription d;
   d.command.main_class = "wordcount";
   const Spawn s = all<Spawn>(r.from(LaunchDriver{{"driver-1"}, d, {{"gpu", {"0"}}}})).at(0);
@@ -88,7 +88,7 @@ TEST_CASE("a driver finds its addresses in the file that a setting names", "[wor
 }
 
 TEST_CASE("M34 a worker's page and JSON show its addresses", "[worker]") {
-  Run r;
+  ResourceRun r;
   ApplicationDescription d = app_of();
   d.resources_per_executor = {{"gpu", 1}};
   r.from(LaunchExecutor{"spark://m:7077", {"app-1"}, 0, 0, d, 2, 1024, {{"gpu", {"1"}}}});
