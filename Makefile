@@ -177,9 +177,9 @@ asan:
 ##: the unit tests that start threads under the thread sanitizer
 .PHONY: tsan
 tsan:
-	@$(MAKE) unit FLAVOUR=tsan ONLY='$(ONLY)' TEST_SRC='$(filter-out tests/scheduler/% tests/conf/% tests/resources/%,$(TEST_SRC))'
+	@$(MAKE) unit FLAVOUR=tsan ONLY='$(ONLY)' TEST_SRC='$(filter-out tests/core/scheduler/% tests/conf/% tests/core/resources/%,$(TEST_SRC))'
 
-##: branch coverage of core/scheduler by the tests of tests/scheduler; fails below 95 %
+##: branch coverage of core/scheduler by the tests of tests/core/scheduler; fails below 95 %
 .PHONY: coverage
 coverage:
 	@tests/coverage.sh
@@ -224,7 +224,7 @@ demo: test-packages all
 .PHONY: bench
 bench: test-packages all $(B)/tests/peers
 	@$(B)/tinderbox bench
-	@for f in tests/scheduler/*_bench.cpp; do $(MAKE) one TEST=$$f ONLY='[.bench]'; done
+	@for f in tests/core/scheduler/*_bench.cpp; do $(MAKE) one TEST=$$f ONLY='[.bench]'; done
 	@for f in bench/*.sh; do [ ! -x "$$f" ] || "$$f"; done
 
 ##: the Dockerfile built for real without an image registry, into build/image.tar, and checked

@@ -1,7 +1,7 @@
 // The role table: argv[0] (a link), argv[1] or SPARK_K8S_CMD picks a line, the line's function
 // runs.
 #include "cmd/dispatch.hpp"
-#include "cmd/roles.hpp"
+#include "cmd/roles/roles.hpp"
 
 namespace cmd = tinderbox::cmd;
 

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 #include "net/log.hpp"
 
 namespace tinderbox::cmd {

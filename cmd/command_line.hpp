@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "cmd/roles.hpp"
+#include "cmd/roles/roles.hpp"
 
 namespace tinderbox::cmd {
 

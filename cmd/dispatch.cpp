@@ -8,7 +8,7 @@
 #include <string>
 
 #include "conf/error.hpp"
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 #include "net/log.hpp"
 #include "net/names.hpp"
 #include "net/process/environment.hpp"

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "cmd/roles.hpp"
+#include "cmd/roles/roles.hpp"
 
 namespace tinderbox::cmd {
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "cmd/roles.hpp"
+#include "cmd/roles/roles.hpp"
 #include "conf/conf.hpp"
 
 namespace tinderbox::cmd {

@@ -55,7 +55,7 @@ self_test() {
     rm -rf "${t:?}/tree"
     mkdir -p "$t"/tree/{cmd/apps,core/api,core/scheduler/dag,core/plan,net,conf}
     cd "$t/tree"
-    echo '#include "cmd/roles.hpp"' >main.cpp
+    echo '#include "cmd/roles/roles.hpp"' >main.cpp
     printf '#include "core/api/a.hpp"\n#include "conf/keys.hpp"\n#include "net/log.hpp"\n' >cmd/apps/pi.cpp
     printf '#include <vector>\n#include "core/plan/p.hpp"\n' >core/api/a.hpp
     printf '#include "core/scheduler/s.hpp"\n#include "core/machine.hpp"\n// a steady_clock::now() in a comment\nint fork_count(int); int n = fork_count(1);\n' >core/scheduler/dag/d.cpp
@@ -77,7 +77,7 @@ self_test() {
   planted core/scheduler/dag/d.cpp '#include "core/api/a.hpp"'
   planted core/scheduler/dag/d.cpp '#include "d.hpp"'
   planted core/api/a.hpp '#include "../../net/log.hpp"'
-  planted core/api/a.hpp '#include "cmd/roles.hpp"'
+  planted core/api/a.hpp '#include "cmd/roles/roles.hpp"'
   planted net/log.cpp '#include "core/plan/p.hpp"'
   planted net/log.cpp '#include "conf/keys.hpp"'
   planted conf/keys.hpp '  #  include "net/log.hpp"'

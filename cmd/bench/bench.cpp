@@ -4,9 +4,9 @@
 
 #include "cmd/bench/make_data.hpp"
 #include "cmd/bench/session.hpp"
-#include "cmd/roles.hpp"
+#include "cmd/roles/roles.hpp"
 #include "conf/keys.hpp"
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"

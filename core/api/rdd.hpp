@@ -5,8 +5,8 @@
 // capture(values..., lambda).
 #pragma once
 
+#include "core/api/input/sources.hpp"
 #include "core/api/shared.hpp"
-#include "core/api/sources.hpp"
 #include "core/api/steps/action.hpp"
 #include "core/api/steps/narrow.hpp"
 #include "core/api/steps/output.hpp"

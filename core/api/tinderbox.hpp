@@ -14,11 +14,11 @@
 
 #include "core/api/barrier.hpp"
 #include "core/api/context.hpp"
+#include "core/api/input/text.hpp"
 #include "core/api/pair_rdd.hpp"
 #include "core/api/rdd.hpp"
 #include "core/api/runtime/application.hpp"
 #include "core/api/shared.hpp"
-#include "core/api/text.hpp"
 #include "core/resources/resource_profile.hpp"
 
 namespace tinderbox {

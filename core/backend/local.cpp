@@ -5,7 +5,7 @@
 #include "conf/keys.hpp"
 #include "core/backend/factories.hpp"
 #include "core/executor/executor_service.hpp"
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 #include "net/process/environment.hpp"
 
 namespace tinderbox::core {

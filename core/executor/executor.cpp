@@ -1,7 +1,7 @@
 #include "core/executor/executor.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/exit_reasons.hpp"
+#include "core/status/exit_codes.hpp"
+#include "core/status/exit_reasons.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -1,7 +1,7 @@
 // Watches tasks that were told to stop.
 #include "core/executor/task_reaper.hpp"
 
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 
 namespace tinderbox::core {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/storage/block_id.hpp"
-#include "net/thread_time.hpp"
+#include "net/process/thread_time.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -2,8 +2,8 @@
 // decommissions them.
 #include <algorithm>
 
-#include "core/exit_reasons.hpp"
 #include "core/scheduler/driver.hpp"
+#include "core/status/exit_reasons.hpp"
 
 namespace tinderbox::core {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/api/context.hpp"
+#include "core/api/input/text.hpp"
 #include "core/api/steps/node.hpp"
-#include "core/api/text.hpp"
 
 namespace tinderbox::core {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -6,8 +6,8 @@
 #include "conf/values/custom_resources.hpp"
 #include "core/deploy/pages.hpp"
 #include "core/deploy/worker/worker.hpp"
-#include "core/exit_reasons.hpp"
 #include "core/resources/discovery.hpp"
+#include "core/status/exit_reasons.hpp"
 
 namespace tinderbox::core {
 namespace {

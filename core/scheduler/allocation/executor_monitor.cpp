@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/exit_reasons.hpp"
+#include "core/status/exit_reasons.hpp"
 #include "core/storage/block_id.hpp"
 
 namespace tinderbox::core {

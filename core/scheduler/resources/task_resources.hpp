@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/scheduler/tasks/executors.hpp"
+#include "core/scheduler/executors/executors.hpp"
 
 namespace tinderbox::core {
 

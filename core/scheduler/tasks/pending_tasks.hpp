@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/scheduler/tasks/places.hpp"
+#include "core/scheduler/executors/places.hpp"
 
 namespace tinderbox::core {
 

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "core/scheduler/executors/executors.hpp"
 #include "core/scheduler/pools/pools.hpp"
 #include "core/scheduler/resources/task_resources.hpp"
 #include "core/scheduler/tasks/attempts.hpp"
-#include "core/scheduler/tasks/executors.hpp"
 #include "core/scheduler/tasks/task_set.hpp"
 
 namespace tinderbox::core {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/scheduler/tasks/executors.hpp"
-#include "core/scheduler/tasks/health.hpp"
+#include "core/scheduler/executors/executors.hpp"
+#include "core/scheduler/executors/health.hpp"
 #include "core/scheduler/tasks/pace.hpp"
 #include "core/scheduler/tasks/pending_tasks.hpp"
 #include "core/scheduler/tasks/speculation.hpp"

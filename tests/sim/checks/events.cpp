@@ -1,8 +1,8 @@
 // What listeners are told.
 #include <algorithm>
 
-#include "core/exit_reasons.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
+#include "core/status/exit_reasons.hpp"
 #include "tests/sim/checks/checks.hpp"
 
 namespace tinderbox::sim {

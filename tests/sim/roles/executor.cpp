@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/exit_codes.hpp"
+#include "core/status/exit_codes.hpp"
 
 namespace tinderbox::sim {
 

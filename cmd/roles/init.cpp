@@ -1,0 +1,93 @@
+// The init role: fetches an application's files into a directory and checks them, before anything
+// runs.
+#include "cmd/process_conf.hpp"
+#include "cmd/roles/roles.hpp"
+#include "conf/keys.hpp"
+#include "core/deploy/worker/peer_file.hpp"
+#include "core/status/exit_codes.hpp"
+#include "net/http/fetch.hpp"
+#include "net/log.hpp"
+
+namespace tinderbox::cmd {
+namespace {
+
+struct InitOptions {
+  std::string directory = ".";
+  std::vector<std::string> urls;
+  std::vector<std::string> archives;
+  std::vector<std::string> checksums;  // of the urls, in their order
+  ProcessConfOptions conf;
+};
+
+/// `sha256:HEX` → HEX. Errors: conf::Error for another kind.
+std::string sha256_of(const std::string& checksum) {
+  constexpr std::string_view kKind = "sha256:";
+  if (!checksum.starts_with(kKind))
+    throw conf::Error("--checksum '" + checksum + "' is not of the form sha256:HEX");
+  return checksum.substr(kKind.size());
+}
+
+net::FetchOptions fetch_options(const conf::Conf& conf) {
+  net::FetchOptions options;
+  options.overwrite = conf.get(conf::kFilesOverwrite);
+  options.timeout = conf.get(conf::kFilesFetchTimeout);
+  options.peer = core::peer_file(conf);
+  return options;
+}
+
+/// Tells on stderr how it went; a file that can't be had doesn't keep the others out.
+bool told(const std::string& url, const Result<std::string>& path) {
+  if (path)
+    net::write_error(url + " -> " + *path + "\n");
+  else
+    net::write_error("Error: " + path.error().message + "\n");
+  return static_cast<bool>(path);
+}
+
+int run(const InitOptions& o) {
+  if (o.urls.empty() && o.archives.empty())
+    throw conf::Error("init was given nothing to fetch: name at least one URL");
+  if (o.checksums.size() > o.urls.size())
+    throw conf::Error("init was given " + std::to_string(o.checksums.size()) + " checksums for " +
+                      std::to_string(o.urls.size()) + " URLs");
+  conf::Conf conf = process_conf(o.conf);
+  warn_of_misspellings(conf);
+  std::vector<std::optional<std::string>> sums;
+  for (const std::string& checksum : o.checksums) sums.emplace_back(sha256_of(checksum));
+  sums.resize(o.urls.size());
+  bool good = true;
+  for (size_t i = 0; i < o.urls.size(); ++i) {
+    net::FetchOptions options = fetch_options(conf);
+    options.sha256 = sums[i];
+    Result<net::FetchSource> source = net::parse_source(o.urls[i]);
+    good &= told(source ? source->name : o.urls[i], net::fetch(o.urls[i], o.directory, options));
+  }
+  for (const std::string& url : o.archives) {
+    Result<net::FetchSource> source = net::parse_source(url);
+    good &= told(source ? source->name : url,
+                 net::fetch_archive(url, o.directory, fetch_options(conf)));
+  }
+  return good ? core::kExitOk : core::kExitFailure;
+}
+
+}  // namespace
+
+int init(Args args) {
+  CommandLine line(
+      "init",
+      "tinderbox init: fetches files into a directory and checks them; runs before a driver or "
+      "executor starts");
+  InitOptions o;
+  line.option("--directory", &o.directory, "where to put them; made when missing");
+  line.option("--checksum", &o.checksums, "sha256:HEX of the first URL; again for the next ones");
+  line.option("--archive", &o.archives,
+              "a .tar, .tar.gz or .tgz, unpacked to its name or URL#NAME");
+  line.option("urls", &o.urls,
+              "path, file:, http://, https:// or spark:// URL; behind it #sha256=HEX checks the "
+              "file, #NAME renames it, #sha256=HEX&NAME does both");
+  declare_process_conf(line, o.conf);
+  if (std::optional<int> code = line.parse(args)) return *code;
+  return run(o);
+}
+
+}  // namespace tinderbox::cmd

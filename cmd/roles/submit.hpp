@@ -1,0 +1,21 @@
+// What the submit role hands on to the conversation with a standalone master.
+#pragma once
+
+#include <string_view>
+
+#include "conf/submit/submit_options.hpp"
+
+namespace tinderbox::cmd {
+
+/// The driver's option with the folder that an application was fetched into; it removes it when it
+/// ends.
+inline constexpr std::string_view kFetchedOption = "--remove-at-end";
+
+/// Cluster deploy mode: the master places the driver on a worker. Returns the exit code.
+/// Errors: conf::Error, one line.
+int submit_to_master(const conf::SubmitRequest& request);
+
+/// --kill and --status of `request.submission_id`. Returns the exit code. Errors: conf::Error.
+int submission_action(const conf::SubmitRequest& request);
+
+}  // namespace tinderbox::cmd

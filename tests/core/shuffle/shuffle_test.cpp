@@ -1,0 +1,220 @@
+// The untyped shuffle: hash, table, blocks, map output with spills, and what a reader does with
+// damage.
+#include "core/api/tinderbox.hpp"
+#include "core/shuffle/block.hpp"
+#include "core/shuffle/combine_table.hpp"
+#include "core/shuffle/map_status.hpp"
+#include "tests/core/api/local_runtime.hpp"
+
+#include <random>
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using tests::LocalRuntime;
+
+TEST_CASE("B8 sizes travel as one byte on a log scale", "[shuffle]") {
+  CHECK(encode_size(0) == 0);
+  CHECK(encode_size(1) == 1);
+  CHECK(encode_size(1000) == 73);
+  CHECK(decode_size(encode_size(1000)) == 1051);
+  CHECK(decode_size(encode_size(10000)) == 10353);
+  CHECK(encode_size(INT64_MAX) == 255);
+  CHECK(decode_size(0) == 0);
+  int64_t before = 0;
+  for (int64_t size = 1; size < (int64_t{1} << 34); size = size * 3 / 2 + 1) {
+    const int64_t decoded = decode_size(encode_size(size));
+    CHECK(decoded > 0);
+    CHECK(decoded >= before);
+    CHECK(std::abs(decoded - size) <= size / 8 + 1);
+    before = decoded;
+  }
+  const Bytes sizes = encode_sizes(std::vector<int64_t>{0, 1, 1000});
+  CHECK(size_for(sizes, 0) == 0);
+  CHECK(size_for(sizes, 2) == 1051);
+  CHECK(size_for(sizes, 3) == 0);
+}
+
+TEST_CASE("a key's hash depends on its bytes alone, wherever they lie", "[shuffle]") {
+  std::mt19937 random(1);
+  std::vector<char> page(3 * 4096);
+  for (size_t length = 0; length <= 40; ++length) {
+    std::string key(length, '\0');
+    for (char& c : key) c = static_cast<char>(random());
+    const uint32_t want = hash_key(key);
+    for (const size_t at :
+         {size_t{0}, size_t{1}, 4096 - length, 4096 - length / 2, size_t{4090}, size_t{4095}}) {
+      std::fill(page.begin(), page.end(), static_cast<char>(random()));
+      std::copy(key.begin(), key.end(), page.begin() + static_cast<ptrdiff_t>(at));
+      CHECK(hash_key({page.data() + at, length}) == want);
+    }
+    if (length <= ShortKey::kMax) CHECK(short_key(key) == short_key_exact(key));
+  }
+}
+
+TEST_CASE("hashes spread over partitions", "[shuffle]") {
+  for (const int32_t n : {2, 7, 200}) {
+    std::vector<int> sizes(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n * 1000; ++i) {
+      const std::string_view key(reinterpret_cast<const char*>(&i), sizeof i);
+      ++sizes[static_cast<size_t>(hash_partition(hash_key(key), n))];
+    }
+    for (const int size : sizes) CHECK(std::abs(size - 1000) < 200);
+  }
+}
+
+TEST_CASE("the table keeps keys of any length apart while it grows", "[shuffle]") {
+  CombineTable table;
+  std::map<std::string, uint64_t> want;
+  std::mt19937 random(3);
+  for (int i = 0; i < 60000; ++i) {
+    std::string key(random() % 40, '\0');
+    for (char& c : key) c = static_cast<char>(random() % 3);
+    if (i % 5000 == 0) key.assign(20000 + random() % 3 * 30000, static_cast<char>(i / 5000));
+    auto [slot, fresh] = table.upsert(key, hash_key(key));
+    CHECK(fresh == want.emplace(key, 0).second);
+    CHECK(slot->key() == key);
+    slot->value = ++want[key];
+  }
+  CHECK(table.size() == want.size());
+  size_t seen = 0;
+  table.each([&](const CombineTable::Slot& slot) {
+    ++seen;
+    CHECK(want.at(std::string(slot.key())) == slot.value);
+    CHECK(slot.hash == hash_key(slot.key()));
+  });
+  CHECK(seen == want.size());
+  table.clear();
+  CHECK(table.size() == 0);
+  CHECK(table.upsert("x", hash_key("x")).fresh);
+}
+
+TEST_CASE("pieces of a block are checked before they are read", "[shuffle]") {
+  Bytes block;
+  const std::string text(5000, 'a'), noise = "short";
+  seal_piece(text, true, block);
+  seal_piece(noise, true, block);
+  seal_piece(text, false, block);
+  CHECK(block.size() < 5300);
+  PieceReader reader(block);
+  CHECK(*reader.next() == text);
+  CHECK(*reader.next() == noise);
+  CHECK(*reader.next() == text);
+  CHECK(reader.done());
+  Bytes one;
+  seal_piece(text, true, one);
+  for (size_t i = 0; i < one.size(); ++i) {
+    if (i >= 5 && i < 8) continue;  // the header's spare bytes
+    Bytes torn = one;
+    torn[i] = static_cast<char>(torn[i] ^ 4);
+    PieceReader damaged(torn);
+    const auto piece = damaged.next();
+    CHECK((!piece || *piece != text || i < 24));
+    if (i >= 24) CHECK_FALSE(piece);
+  }
+  for (size_t n = 1; n < one.size(); ++n)
+    CHECK_FALSE(PieceReader(std::string_view(one).substr(0, n)).next());
+}
+
+namespace {
+
+auto counted(Context& context, int32_t maps, int32_t reduces) {
+  return context.range(0, 20000, 1, maps)
+      .map([](int64_t x) { return std::pair("key-" + std::to_string(x % 5000), int64_t{1}); })
+      .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, reduces);
+}
+
+}  // namespace
+
+TEST_CASE("map output larger than its memory is spilled and joined", "[shuffle]") {
+  // The least budget is 4 MiB; the values make the table and the pieces pass it many times.
+  LocalRuntime runtime(
+      2, conf::Conf::of({{"spark.executor.memory", "8m"}, {"spark.shuffle.compress", "false"}}));
+  Context context(runtime);
+  auto rows = context.range(0, 60000, 1, 2).map([](int64_t x) {
+    return std::pair(x % 30000, std::string(200, static_cast<char>('a' + x % 26)));
+  });
+  auto moved = rows.partition_by(5);
+  int64_t bytes = 0;
+  moved.foreach ([](const auto&) {});
+  bytes = moved.map([](const auto& r) { return static_cast<int64_t>(r.second.size()); }).sum();
+  CHECK(bytes == 60000 * 200);
+  auto left = runtime.files().list(runtime.services.directory);
+  CHECK(left->empty());
+  auto combined = rows.map_values([](const std::string&) { return int64_t{1}; })
+                      .reduce_by_key([](int64_t a, int64_t b) { return a + b; });
+  CHECK(combined.filter([](const auto& r) { return r.second == 2; }).count() == 30000);
+}
+
+TEST_CASE("spilled bytes are counted and their files removed", "[shuffle]") {
+  LocalRuntime runtime(
+      1, conf::Conf::of({{"spark.executor.memory", "8m"}, {"spark.shuffle.compress", "false"}}));
+  Context context(runtime);
+  auto rows = context.range(0, 50000, 1, 1).map([](int64_t x) {
+    return std::pair(x, std::string(300, 'x'));
+  });
+  auto moved = rows.partition_by(3);
+  const auto& shuffle = *std::get<ShufflePtr>(moved.node()->dependencies.at(0));
+  auto program =
+      Program::decode(encode_program(*shuffle.parent, shuffle.writer, shuffle.writer_captured));
+  TaskContext task;
+  task.id = {0};
+  task.services = &runtime.services;
+  const TaskOutput output = (*program)->run(0, {}, task);
+  CHECK(task.metrics.disk_spilled > 8 << 20);
+  CHECK(output.map_status->records == 50000);
+  CHECK(output.map_status->sizes.size() == 3);
+  CHECK(runtime.files().list(runtime.services.directory)->empty());
+}
+
+TEST_CASE("a missing, torn or lost block is a fetch failure with every field", "[shuffle]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto counts = counted(context, 3, 2);
+  CHECK(counts.count() == 5000);
+  const auto& shuffle = *std::get<ShufflePtr>(counts.node()->dependencies.at(0));
+  auto& statuses = runtime.services.outputs.at(shuffle.id).statuses;
+  const int64_t map_id = statuses[1]->map_id;
+  const std::string block =
+      "shuffle_" + std::to_string(shuffle.id.value) + "_" + std::to_string(map_id) + "_1";
+  auto program = Program::decode(encode_program(
+      *counts.node(), PartitionAction<std::pair<std::string, int64_t>, CountRecords>::code(), {}));
+  auto run = [&](const char* why) {
+    TaskContext task;
+    task.services = &runtime.services;
+    try {
+      (*program)->run(1, {}, task);
+      FAIL("it should have thrown");
+    } catch (const FetchFailedException& failure) {
+      CHECK(failure.reason.kind == TaskEndKind::FetchFailed);
+      CHECK(failure.reason.shuffle == shuffle.id);
+      CHECK(failure.reason.reduce == 1);
+      CHECK_THAT(failure.reason.description, Catch::Contains(why));
+      REQUIRE(task.fetch_failure);
+      CHECK(*task.fetch_failure == failure.reason);
+    }
+    return *task.fetch_failure;
+  };
+  runtime.services.faults.missing_blocks = {block};
+  auto missing = run("no block");
+  CHECK(missing.address.executor == ExecutorId{"0"});
+  CHECK(missing.map_id == map_id);
+  CHECK(missing.map_index == 1);
+  runtime.services.faults = {};
+  runtime.services.faults.torn_blocks = {block};
+  CHECK(run("is damaged").map_index == 1);
+  runtime.services.faults = {};
+  statuses[1].reset();
+  auto lost = run("Missing an output location for shuffle 0 partition 1");
+  CHECK(lost.address.executor.value.empty());
+  CHECK(lost.map_id == -1);
+  CHECK(lost.map_index == -1);
+}
+
+TEST_CASE("an attempt that may not commit throws and leaves nothing", "[shuffle]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  runtime.services.faults.deny_commits = true;
+  const std::string out = runtime.services.directory + "/out";
+  CHECK_THROWS_AS(context.range(0, 4, 1, 1).save_as_text_file(out), CommitDeniedException);
+  CHECK(runtime.files().list(out)->empty());
+}

@@ -1,0 +1,303 @@
+// The block client in virtual time.
+#include "core/storage/block_client.hpp"
+
+#include <xxhash.h>
+
+#include "tests/core/storage/payload_fixture.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace tinderbox::core::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Fetching {
+  BlockClient client;
+  Time now{1h};
+  std::vector<std::string> log;  // what it did, in order
+  std::vector<OpenBlock> opened;
+  std::map<std::string, std::vector<PeerId>> peers;  // address → incarnations
+  std::set<std::string> unreachable;
+  std::multimap<Time, BlockClientTimer> timers;
+
+  explicit Fetching(BlockClientOptions options = usual()) : client(std::move(options)) {}
+  static BlockClientOptions usual() {
+    return {.who = {},
+            .max_in_flight = 100,
+            .max_requests = 1000,
+            .max_per_address = 1000,
+            .max_retries = 3,
+            .retry_wait = 5s,
+            .silence = 120s,
+            .chunk = 10,
+            .credit = 20};
+  }
+  void feed(BlockClient::Event event) {
+    std::deque<BlockClient::Event> waiting{std::move(event)};
+    while (!waiting.empty()) {
+      BlockClient::Effects out;
+      client.on(waiting.front(), now, out);
+      waiting.pop_front();
+      for (BlockClient::Effect& effect : out)
+        std::visit(overloaded{
+                       [&](Send<ToBlocks>& e) { note(e); },
+                       [&](Connect& e) {
+                         log.push_back("connect " + e.address);
+                         PeerId peer = 0;
+                         if (!unreachable.contains(e.address)) {
+                           peer = ++last_peer;
+                           peers[e.address].push_back(peer);
+                         }
+                         waiting.emplace_back(Connected{e.ticket, peer});
+                       },
+                       [&](Disconnect& e) { log.push_back("drop " + std::to_string(e.peer)); },
+                       [&](After<BlockClientTimer>& e) { timers.emplace(now + e.delay, e.event); },
+                       [&](DeliverBlock& e) {
+                         log.push_back("deliver " + std::to_string(e.index) + " " +
+                                       (e.bytes ? std::string(e.bytes->view())
+                                                : "error: " + e.bytes.error().message));
+                       },
+                       [&](Log& e) { log.push_back("log " + e.line); },
+                   },
+                   effect);
+    }
+  }
+  void note(const Send<ToBlocks>& e) {
+    std::visit(overloaded{
+                   [&](const OpenBlock& m) {
+                     opened.push_back(m);
+                     log.push_back("open " + m.block + "@" + std::to_string(e.to));
+                   },
+                   [&](const GrantCredit& m) { log.push_back("grant " + std::to_string(m.bytes)); },
+                   [&](const CancelStream&) { log.push_back("cancel"); },
+               },
+               e.message);
+  }
+  void wait(Duration length) {
+    const Time end = now + length;
+    while (!timers.empty() && timers.begin()->first <= end) {
+      now = timers.begin()->first;
+      const BlockClientTimer timer = timers.begin()->second;
+      timers.erase(timers.begin());
+      feed(timer);
+    }
+    now = end;
+  }
+  void chunk(PeerId from, uint64_t stream, int64_t offset, int64_t total, const std::string& bytes,
+             bool damaged = false) {
+    feed(Received<FromBlocks>{
+        from, BlockChunk{stream, offset, total, XXH3_64bits(bytes.data(), bytes.size()) + damaged,
+                         text(bytes)}});
+  }
+  /// The stream that `block` was last opened as.
+  uint64_t stream(const std::string& block) {
+    for (auto it = opened.rbegin(); it != opened.rend(); ++it)
+      if (it->block == block) return it->stream;
+    FAIL("not opened: " << block);
+    return 0;
+  }
+  Lines done() { return std::exchange(log, {}); }
+
+  PeerId last_peer = 0;
+};
+
+}  // namespace
+
+TEST_CASE("blocks of one address share a connection; the request is delivered block by block",
+          "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}, {1, "a:1", "y", 10}}});
+  CHECK(f.done() == Lines{"connect a:1", "open x@1", "open y@1"});
+  f.chunk(1, f.stream("y"), 0, 3, "YYY");
+  CHECK(f.done() == Lines{"deliver 1 YYY"});
+  f.chunk(1, f.stream("x"), 0, 15, "0123456789");
+  CHECK(f.done() == Lines{"grant 10"});
+  f.chunk(1, f.stream("x"), 10, 15, "ABCDE");
+  CHECK(f.done() == Lines{"deliver 0 0123456789ABCDE"});
+  CHECK(f.client.streams() == 0);
+  f.feed(FetchBlocks{2, {{0, "a:1", "z", 10}}});
+  CHECK(f.done() == Lines{"open z@1"});
+}
+
+TEST_CASE("bytes in flight are bounded until the reader has taken them", "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 60}, {1, "a:1", "y", 40}, {2, "a:1", "z", 1}}});
+  CHECK(f.done() == Lines{"connect a:1", "open x@1", "open y@1"});
+  f.chunk(1, f.stream("x"), 0, 1, "X");
+  CHECK(f.done() == Lines{"deliver 0 X"});  // delivered, but not taken
+  f.feed(BlocksTaken{1, 60});
+  CHECK(f.done() == Lines{"open z@1"});
+}
+
+TEST_CASE("one block larger than the limit is fetched alone", "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 5000}, {1, "a:1", "y", 1}}});
+  CHECK(f.done() == Lines{"connect a:1", "open x@1"});
+  f.chunk(1, f.stream("x"), 0, 1, "X");
+  f.feed(BlocksTaken{1, 5000});
+  CHECK(f.done() == Lines{"deliver 0 X", "open y@1"});
+}
+
+TEST_CASE("requests in flight and blocks of one address are bounded", "[block_client]") {
+  BlockClientOptions options = Fetching::usual();
+  options.max_requests = 3;
+  options.max_per_address = 2;
+  Fetching f(options);
+  f.feed(FetchBlocks{1,
+                     {{0, "a:1", "a0", 1},
+                      {1, "a:1", "a1", 1},
+                      {2, "a:1", "a2", 1},
+                      {3, "b:1", "b0", 1},
+                      {4, "b:1", "b1", 1}}});
+  CHECK(f.opened.size() == 3);
+  f.done();
+  f.chunk(f.peers["a:1"][0], f.stream("a0"), 0, 1, "!");
+  f.feed(BlocksTaken{1, 1});
+  CHECK(f.opened.size() == 4);
+}
+
+TEST_CASE("addresses take turns, beginning elsewhere for each request", "[block_client]") {
+  Fetching f;
+  const std::vector<WantedBlock> wants = {
+      {0, "a:1", "a0", 1}, {1, "a:1", "a1", 1}, {2, "b:1", "b0", 1}, {3, "b:1", "b1", 1}};
+  const auto order = [&](uint64_t request) {
+    f.opened.clear();
+    f.feed(FetchBlocks{request, wants});
+    std::string names;
+    for (const OpenBlock& m : f.opened) names += m.block + " ";
+    return names;
+  };
+  f.feed(FetchBlocks{9, {{0, "a:1", "q", 1}, {1, "b:1", "q", 1}}});
+  CHECK(order(2) == "a0 b0 a1 b1 ");
+  CHECK(order(3) == "b0 a0 b1 a1 ");
+}
+
+TEST_CASE("a lost connection is tried again three times, 5 s apart, then the blocks fail",
+          "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}, {1, "a:1", "y", 10}}});
+  f.chunk(1, f.stream("x"), 0, 20, "0123456789");
+  f.done();
+  const uint64_t stale = f.stream("x");
+  f.feed(PeerLost{1});
+  f.wait(4999ms);
+  CHECK(f.done().empty());
+  f.wait(1ms);
+  CHECK(f.done() == Lines{"connect a:1", "open x@2", "open y@2"});
+  f.chunk(2, stale, 10, 20, "0123456789");  // of the earlier connection: means nothing
+  f.chunk(1, f.stream("x"), 0, 1, "?");     // from a peer that is gone
+  CHECK(f.done().empty());
+  f.chunk(2, f.stream("y"), 0, 1, "Y");
+  CHECK(f.done() == Lines{"deliver 1 Y"});
+  for (PeerId peer = 2; peer <= 3; ++peer) {
+    f.feed(PeerLost{peer});
+    f.wait(5s);
+    CHECK(f.done() == Lines{"connect a:1", "open x@" + std::to_string(peer + 1)});
+  }
+  f.feed(PeerLost{4});
+  CHECK(f.done() ==
+        Lines{"deliver 0 error: cannot fetch x from a:1 in 4 tries: the connection was lost"});
+  f.wait(1h);
+  CHECK(f.done().empty());
+  CHECK(f.client.streams() == 0);
+  f.feed(FetchBlocks{2, {{0, "a:1", "z", 1}}});  // a later request tries anew
+  CHECK(f.done() == Lines{"connect a:1", "open z@5"});
+}
+
+TEST_CASE("an address that can't be tried fails after the same retries", "[block_client]") {
+  Fetching f;
+  f.unreachable.insert("a:1");
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}}});
+  f.wait(14999ms);
+  CHECK(f.done() == Lines{"connect a:1", "connect a:1", "connect a:1"});
+  f.wait(1ms);
+  CHECK(f.done() ==
+        Lines{"connect a:1",
+              "deliver 0 error: cannot fetch x from a:1 in 4 tries: it cannot be reached"});
+}
+
+TEST_CASE("a peer that says nothing while it owes a block is given up", "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}}});
+  f.done();
+  f.wait(100s);
+  f.chunk(1, f.stream("x"), 0, 20, "0123456789");  // a sign of life
+  CHECK(f.done() == Lines{"grant 10"});
+  f.wait(119s);
+  CHECK(f.done().empty());
+  f.wait(1s);
+  CHECK(f.done() == Lines{"drop 1"});
+  f.wait(5s);
+  CHECK(f.done() == Lines{"connect a:1", "open x@2"});
+  f.chunk(2, f.stream("x"), 0, 1, "X");
+  CHECK(f.done() == Lines{"deliver 0 X"});
+  f.wait(10h);  // an idle connection may be silent
+  CHECK(f.done().empty());
+  f.feed(FetchBlocks{2, {{0, "a:1", "y", 10}}});
+  f.wait(119s);
+  CHECK(f.done() == Lines{"open y@2"});
+  f.wait(1s);
+  CHECK(f.done() == Lines{"drop 2"});
+}
+
+TEST_CASE("B40 a damaged block is fetched once more; damaged again it fails", "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}}});
+  f.done();
+  f.chunk(1, f.stream("x"), 0, 1, "X", true);
+  CHECK(f.done() == Lines{"cancel",
+                          "log x from a:1 is corrupted due to NETWORK_ISSUE: the checksum of a "
+                          "chunk is not the one sent; it is fetched again",
+                          "open x@1"});
+  SECTION("the second is whole") {
+    f.chunk(1, f.stream("x"), 0, 1, "X");
+    CHECK(f.done() == Lines{"deliver 0 X"});
+  }
+  SECTION("the second is damaged too") {
+    f.chunk(1, f.stream("x"), 0, 1, "X", true);
+    CHECK(f.done() == Lines{"cancel",
+                            "deliver 0 error: x from a:1 is corrupted due to NETWORK_ISSUE: the "
+                            "checksum of a chunk is not the one sent"});
+  }
+}
+
+TEST_CASE("chunks that don't fit together are damage", "[block_client]") {
+  struct Case {
+    int64_t offset, total;
+    std::string bytes;
+  };
+  for (const Case& c : {Case{5, 20, "abc"}, Case{10, 21, "abc"}, Case{10, 20, "0123456789A"},
+                        Case{10, 20, ""}, Case{-1, 20, "abc"}}) {
+    CAPTURE(c.offset, c.total, c.bytes);
+    Fetching f;
+    f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}}});
+    f.chunk(1, f.stream("x"), 0, 20, "0123456789");
+    f.done();
+    f.chunk(1, f.stream("x"), c.offset, c.total, c.bytes);
+    CHECK(f.done()[0] == "cancel");
+    CHECK(f.opened.size() == 2);
+  }
+}
+
+TEST_CASE("a block that a peer does not have fails at once", "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 10}}});
+  f.feed(Received<FromBlocks>{1, BlockMissing{f.stream("x"), "not here"}});
+  CHECK(f.done().back() == "deliver 0 error: cannot fetch x from a:1: not here");
+}
+
+TEST_CASE("an ended request is cancelled and delivers nothing more", "[block_client]") {
+  Fetching f;
+  f.feed(FetchBlocks{1, {{0, "a:1", "x", 100}, {1, "a:1", "y", 100}}});
+  f.feed(FetchBlocks{2, {{0, "a:1", "z", 1}}});
+  f.done();
+  f.feed(EndRequest{1});
+  CHECK(f.done() == Lines{"cancel"});
+  f.chunk(1, f.stream("x"), 0, 1, "X");
+  CHECK(f.done().empty());
+  f.feed(PeerLost{1});
+  f.wait(5s);
+  CHECK(f.done() == Lines{"connect a:1", "open z@2"});
+}

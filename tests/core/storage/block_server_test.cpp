@@ -1,0 +1,185 @@
+// The block server in virtual time.
+#include "core/storage/block_server.hpp"
+
+#include <xxhash.h>
+
+#include "tests/core/storage/payload_fixture.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace tinderbox::core::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Feeds a server and answers its reads from a table at once.
+struct Serving {
+  BlockServer server;
+  std::map<std::string, Payload> blocks;
+  std::vector<std::string> reads;
+  std::vector<PeerId> dropped;
+  std::map<PeerId, std::vector<FromBlocks>> sent;
+
+  explicit Serving(BlockServerOptions options = small()) : server(std::move(options)) {}
+  static BlockServerOptions small() {
+    return {.app = {},
+            .min_chunk = 4,
+            .max_chunk = 16,
+            .max_credit = 64,
+            .max_held = 100,
+            .max_streams = 10};
+  }
+  void feed(BlockServer::Event event) {
+    std::deque<BlockServer::Event> waiting{std::move(event)};
+    while (!waiting.empty()) {
+      BlockServer::Effects out;
+      server.on(waiting.front(), {}, out);
+      waiting.pop_front();
+      for (BlockServer::Effect& effect : out)
+        std::visit(overloaded{
+                       [&](Send<FromBlocks>& e) { sent[e.to].push_back(std::move(e.message)); },
+                       [&](ReadBlock& e) {
+                         reads.push_back(e.block);
+                         const auto it = blocks.find(e.block);
+                         waiting.emplace_back(BlockReady{
+                             e.ticket, it == blocks.end() ? Result<Payload>(Error{"not here"})
+                                                          : Result<Payload>(it->second)});
+                       },
+                       [&](Disconnect& e) { dropped.push_back(e.peer); },
+                   },
+                   effect);
+    }
+  }
+  void open(PeerId from, uint64_t stream, const std::string& block, int64_t chunk, int64_t credit) {
+    OpenBlock m{.who = {}, .stream = stream, .block = block};
+    m.chunk = chunk;
+    m.credit = credit;
+    feed(Received<ToBlocks>{from, m});
+  }
+  /// What `peer` got, chunks as offset:bytes; and forgets it.
+  std::vector<std::string> got(PeerId peer) {
+    std::vector<std::string> lines;
+    for (const FromBlocks& m : sent[peer])
+      std::visit(overloaded{
+                     [&](const BlockChunk& c) {
+                       CHECK(c.checksum == XXH3_64bits(c.bytes.view().data(), c.bytes.size()));
+                       lines.push_back(std::to_string(c.offset) + "/" + std::to_string(c.total) +
+                                       ":" + std::string(c.bytes.view()));
+                     },
+                     [&](const BlockMissing& m) { lines.push_back("missing: " + m.reason); },
+                 },
+                 m);
+    sent[peer].clear();
+    return lines;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a block comes in chunks, each with its checksum", "[block_server]") {
+  Serving s;
+  s.blocks["rdd_1_0"] = text("0123456789");
+  s.open(1, 5, "rdd_1_0", 4, 64);
+  CHECK(s.got(1) == Lines{"0/10:0123", "4/10:4567", "8/10:89"});
+  CHECK(s.server.streams() == 0);
+  CHECK(s.server.held(1) == 0);
+}
+
+TEST_CASE("ranges, empty blocks and what is not there", "[block_server]") {
+  struct Case {
+    const char* block;
+    int64_t offset, length;
+    Lines want;
+  };
+  const Case cases[] = {
+      {"rdd_1_0", 2, 3, {"0/3:234"}},
+      {"rdd_1_0", 8, -1, {"0/2:89"}},
+      {"rdd_1_0", 10, -1, {"0/0:"}},
+      {"rdd_1_1", 0, -1, {"0/0:"}},
+      {"rdd_1_0", 8, 3, {"missing: rdd_1_0 has only 10 bytes, 3 from 8 on were asked for"}},
+      {"rdd_1_0", 11, -1, {"missing: rdd_1_0 has only 10 bytes, all from 11 on were asked for"}},
+      {"rdd_1_0", -1, 3, {"missing: rdd_1_0 has only 10 bytes, 3 from -1 on were asked for"}},
+      {"rdd_9_9", 0, -1, {"missing: not here"}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.block, c.offset, c.length);
+    Serving s;
+    s.blocks["rdd_1_0"] = text("0123456789");
+    s.blocks["rdd_1_1"] = text("");
+    OpenBlock m{.who = {}, .stream = 1, .block = c.block};
+    m.offset = c.offset;
+    m.length = c.length;
+    s.feed(Received<ToBlocks>{1, m});
+    CHECK(s.got(1) == c.want);
+    CHECK(s.server.streams() == 0);
+  }
+}
+
+TEST_CASE("a slow reader gets no more than its credit, and others are not stalled by it",
+          "[block_server]") {
+  Serving s;
+  s.blocks["rdd_1_0"] = text(std::string(40, 'a'));
+  s.open(1, 1, "rdd_1_0", 8, 10);
+  CHECK(s.got(1) == Lines{"0/40:aaaaaaaa", "8/40:aa"});
+  s.open(2, 1, "rdd_1_0", 16, 64);
+  s.open(1, 2, "rdd_1_0", 16, 64);
+  CHECK(s.got(2).size() == 3);
+  CHECK(s.got(1).size() == 3);  // its own second stream goes on too
+  s.feed(Received<ToBlocks>{1, GrantCredit{1, 4}});
+  CHECK(s.got(1) == Lines{"10/40:aaaa"});
+  s.feed(Received<ToBlocks>{1, GrantCredit{1, -7}});
+  s.feed(Received<ToBlocks>{1, GrantCredit{9, 7}});
+  CHECK(s.got(1).empty());
+  s.feed(Received<ToBlocks>{1, GrantCredit{1, 1 << 30}});
+  CHECK(s.got(1).size() == 4);
+  CHECK(s.server.streams() == 0);
+}
+
+TEST_CASE("what is held for one peer is bounded: further streams wait, those of others don't",
+          "[block_server]") {
+  Serving s;
+  s.blocks["rdd_1_0"] = text(std::string(60, 'a'));
+  for (uint64_t stream = 1; stream <= 5; ++stream) s.open(1, stream, "rdd_1_0", 16, 0);
+  CHECK(s.reads.size() == 2);  // 120 bytes held: over the limit of 100
+  CHECK(s.server.held(1) == 120);
+  s.open(2, 1, "rdd_1_0", 16, 64);
+  CHECK(s.got(2).size() == 4);
+  s.feed(Received<ToBlocks>{1, CancelStream{1}});
+  CHECK(s.reads.size() == 4);
+  CHECK(s.server.held(1) == 120);
+  s.feed(Received<ToBlocks>{1, CancelStream{5}});  // while it waits
+  s.feed(Received<ToBlocks>{1, GrantCredit{2, 60}});
+  CHECK(s.got(1).size() == 4);
+  CHECK(s.reads.size() == 5);
+  s.feed(PeerLost{1});
+  CHECK(s.server.streams() == 0);
+  CHECK(s.server.held(1) == 0);
+}
+
+TEST_CASE("wishes beyond the limits are cut, a flood of streams is dropped", "[block_server]") {
+  Serving s;
+  s.blocks["rdd_1_0"] = text(std::string(100, 'a'));
+  s.open(1, 1, "rdd_1_0", 1, 1 << 30);
+  CHECK(s.got(1).size() == 16);    // 64 bytes of credit in chunks of 4
+  s.open(1, 1, "rdd_1_0", 1, 64);  // asked twice
+  CHECK(s.got(1).empty());
+  for (uint64_t stream = 2; stream <= 10; ++stream) s.open(1, stream, "rdd_1_0", 16, 0);
+  CHECK(s.dropped.empty());
+  s.open(1, 11, "rdd_1_0", 16, 0);
+  CHECK(s.dropped == std::vector<PeerId>{1});
+  CHECK(s.server.streams() == 0);
+}
+
+TEST_CASE("another application's reader is refused", "[block_server]") {
+  BlockServerOptions options = Serving::small();
+  options.app = AppId{"app-1"};
+  Serving s(options);
+  s.blocks["rdd_1_0"] = text("x");
+  OpenBlock m{.who = {.app = AppId{"app-2"}}, .stream = 1, .block = "rdd_1_0"};
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(s.got(1) == Lines{"missing: this block server belongs to application app-1, not app-2"});
+  m.who.app = AppId{"app-1"};
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(s.got(1) == Lines{"0/1:x"});
+}

@@ -1,0 +1,244 @@
+// Block transfer between processes, over real sockets.
+#include "core/storage/block_transfer.hpp"
+
+#include <thread>
+
+#include "tests/core/storage/block_process.hpp"
+#include "tests/core/storage/payload_fixture.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace tinderbox::core::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Process : BlockProcess {
+  tinderbox::test::FakeFiles& files;
+
+  Process(tinderbox::test::FakeFiles& shared, const std::string& name, const std::string& host,
+          std::optional<int64_t> max_disk = {})
+      : BlockProcess(shared, name, host, 8,
+                     [&](BlockTransferOptions& options) {
+                       options.client.retry_wait = 1ms;
+                       options.client.max_in_flight = 3 << 20;
+                       options.max_disk = max_disk;
+                     }),
+        files(shared) {}
+  void write(int64_t map, const std::string& bytes) {
+    auto output = blocks->map_outputs().open(ShuffleId{1}, map, 1);
+    REQUIRE(output->append(0, bytes));
+    REQUIRE(output->commit());
+  }
+};
+
+std::map<size_t, std::string> drain(BlockStream& stream) {
+  std::map<size_t, std::string> all;
+  while (std::optional<FetchedBlock> block = stream.next())
+    all[block->index] =
+        block->bytes ? std::string(block->bytes->view()) : "error: " + block->bytes.error().message;
+  return all;
+}
+
+BlockWant want(const Process& from, std::string block, int64_t size = 1) {
+  return {.from = from.id, .block = std::move(block), .size = size};
+}
+
+}  // namespace
+
+TEST_CASE("blocks come from another process, whatever their size", "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), b(files, "2", "hostb");
+  const std::atomic<bool> killed{false};
+  std::vector<BlockWant> wants;
+  std::vector<std::string> contents;
+  for (int p = 0; p < 30; ++p) {
+    contents.emplace_back(static_cast<size_t>(p) * 100'000, static_cast<char>('a' + p % 26));
+    const std::string name = "rdd_1_" + std::to_string(p);
+    REQUIRE(a.blocks->put(name, {.memory = true}, text(contents.back()), false));
+    wants.push_back(want(a, name, p * 100'000));
+  }
+  wants.push_back(want(a, "rdd_1_99"));
+  wants.push_back(want(b, "rdd_1_0"));
+  REQUIRE(b.blocks->put("rdd_1_0", {.memory = true}, text("own"), false));
+  auto all = drain(*b.transfer->fetch(wants, killed));
+  REQUIRE(all.size() == 32);
+  for (size_t p = 0; p < 30; ++p) CHECK((all[p] == contents[p]));
+  CHECK(all[30] == "error: cannot fetch rdd_1_99 from " + a.id.address + ": rdd_1_99 is not here");
+  CHECK(all[31] == "own");
+  CHECK(drain(*b.transfer->fetch({}, killed)).empty());
+}
+
+TEST_CASE("map outputs of the same host are read from files, or asked for when in memory",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "host"), b(files, "2", "host");
+  const std::atomic<bool> killed{false};
+  a.write(7, "large enough for a file");
+  a.write(8, "small");
+  b.transfer->set_local_dirs(a.id.executor, a.blocks->local_dirs());
+  const auto fetch = [&] {
+    return drain(*b.transfer->fetch({want(a, "shuffle_1_7_0"), want(a, "shuffle_1_8_0")}, killed));
+  };
+  CHECK(fetch() == std::map<size_t, std::string>{{0, "large enough for a file"}, {1, "small"}});
+  files.flip("0.data", 2);
+  CHECK(fetch()[0].find("corrupted due to DISK_ISSUE") != std::string::npos);
+  // Its owner gone, the file can still be read; what was in its memory is lost.
+  files.flip("0.data", 2);
+  a.transfer->stop();
+  auto all = fetch();
+  CHECK(all[0] == "large enough for a file");
+  CHECK(
+      all[1].starts_with("error: cannot fetch shuffle_1_8_0 from " + a.id.address + " in 4 tries"));
+}
+
+TEST_CASE("a kill, and a stop, end a stream that waits", "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), b(files, "2", "hostb");
+  a.transfer->stop();
+  const std::vector<BlockWant> wants = {want(a, "rdd_1_0"), want(a, "rdd_1_1")};
+  for (const bool by_kill : {true, false}) {
+    std::atomic<bool> killed{false};
+    auto stream = b.transfer->fetch(wants, killed);
+    std::thread other([&] {
+      if (by_kill) {
+        killed = true;
+        b.transfer->interrupt();
+      } else {
+        b.transfer->stop();
+      }
+    });
+    std::optional<FetchedBlock> block = stream->next();
+    other.join();
+    REQUIRE(block);
+    CHECK(!block->bytes);
+    while (stream->next()) CHECK(!by_kill);
+  }
+  std::atomic<bool> killed{false};
+  CHECK(drain(*b.transfer->fetch(wants, killed)).at(0).starts_with("error: "));
+}
+
+TEST_CASE("a single block is fetched without waiting", "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), b(files, "2", "hostb");
+  REQUIRE(a.blocks->put("taskresult_4", {.memory = true}, text("result"), false));
+  net::Mutex mutex;
+  net::Condition arrived;
+  std::vector<std::string> got;
+  const auto keep = [&](Result<Payload> bytes) {
+    net::Lock lock(mutex);
+    got.push_back(bytes ? std::string(bytes->view()) : "error");
+    arrived.notify_all();
+  };
+  b.transfer->fetch_async(want(a, "taskresult_4"), keep);
+  b.transfer->fetch_async(want(a, "taskresult_5"), keep);
+  {
+    net::Lock lock(mutex);
+    while (got.size() < 2) arrived.wait(lock);
+    std::sort(got.begin(), got.end());
+    CHECK(got == Lines{"error", "result"});
+    got.clear();
+  }
+  b.transfer->stop();
+  b.transfer->fetch_async(want(a, "taskresult_4"), keep);
+  CHECK(got == Lines{"error"});
+}
+
+TEST_CASE("blocks are taken over from another process and served as one's own",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), b(files, "2", "hostb");
+  const std::string large(100'000, 'z');
+  auto output = a.blocks->map_outputs().open(ShuffleId{1}, 7, 3);
+  REQUIRE(output->append(0, "first"));
+  REQUIRE(output->append(2, large));
+  REQUIRE(output->commit());
+  a.write(8, "small");
+  REQUIRE(a.blocks->put("rdd_1_0", {.memory = true}, text("cached"), false));
+  net::Mutex mutex;
+  net::Condition came;
+  const auto take = [&](Process& by, const std::string& block) {
+    std::optional<BlockTaken> got;
+    by.transfer->take(TakeBlock{1, a.id, block, true, false}, [&](BlockTaken taken) {
+      net::Lock lock(mutex);
+      got = std::move(taken);
+      came.notify_all();
+    });
+    net::Lock lock(mutex);
+    while (!got) came.wait(lock);
+    return got->taken ? "taken" : got->reason;
+  };
+  const auto read = [&](const Process& from, const std::string& block) {
+    const Result<Payload> bytes = from.blocks->read(block);
+    return bytes ? std::string(bytes->view()) : bytes.error().message;
+  };
+  for (const char* block : {"shuffle_1_7_0.data", "shuffle_1_8_0.data", "rdd_1_0"})
+    CHECK(take(b, block) == "taken");
+  a.transfer->stop();
+  CHECK(read(b, "shuffle_1_7_0") == "first");
+  CHECK(read(b, "shuffle_1_7_1").empty());
+  CHECK((read(b, "shuffle_1_7_0_3") == "first" + large));
+  CHECK(read(b, "shuffle_1_8_0") == "small");
+  CHECK(read(b, "rdd_1_0") == "cached");
+  CHECK(b.blocks->map_outputs().disk_used() == 100'005);
+  b.blocks->remove_shuffle(ShuffleId{1});
+  CHECK(b.blocks->map_outputs().disk_used() == 0);
+  CHECK(take(b, "rdd_9_9").starts_with("cannot fetch rdd_9_9"));
+}
+
+TEST_CASE("an executor with too many map outputs on disk takes no others", "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), full(files, "2", "hostb", 20);
+  a.write(7, "large enough for a file");
+  full.write(8, "large enough for a file");
+  net::Mutex mutex;
+  net::Condition came;
+  std::optional<BlockTaken> got;
+  full.transfer->take(TakeBlock{1, a.id, "shuffle_1_7_0.data", false, true}, [&](BlockTaken taken) {
+    net::Lock lock(mutex);
+    got = std::move(taken);
+    came.notify_all();
+  });
+  net::Lock lock(mutex);
+  while (!got) came.wait(lock);
+  CHECK_FALSE(got->taken);
+  CHECK(got->reason ==
+        "it has 23 bytes of map outputs on disk, more than "
+        "spark.storage.decommission.shuffleBlocks.maxDiskSize");
+}
+
+TEST_CASE("what turns out to be in memory is asked for beside what came before it",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "host"), b(files, "2", "host");
+  const std::atomic<bool> killed{false};
+  a.write(7, "first");
+  a.write(8, "second");
+  b.transfer->set_local_dirs(a.id.executor, a.blocks->local_dirs());
+  // Each fits into what may be in flight, both together do not.
+  BlockWant asked = want(a, "shuffle_1_7_0", 2 << 20);
+  asked.in_memory = true;
+  const auto stream = b.transfer->fetch({asked, want(a, "shuffle_1_8_0", 2 << 20)}, killed);
+  drain(*b.transfer->fetch({asked}, killed));  // comes after the stream's first block
+  CHECK(drain(*stream) == std::map<size_t, std::string>{{0, "first"}, {1, "second"}});
+}
+
+TEST_CASE("without network only one's own blocks can be had", "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta");
+  BlockTransferOptions options = block_transfer_options(conf::Conf{});
+  options.self = a.id;
+  options.network = false;
+  auto local = BlockTransfer::start(options, *a.blocks);
+  REQUIRE(local);
+  CHECK((*local)->port() == 0);
+  REQUIRE(a.blocks->put("rdd_1_0", {.memory = true}, text("own"), false));
+  const std::atomic<bool> killed{false};
+  BlockWant elsewhere = want(a, "rdd_1_0");
+  elsewhere.from.executor = ExecutorId{"9"};
+  elsewhere.from.host = "elsewhere";
+  auto all = drain(*(*local)->fetch({want(a, "rdd_1_0"), elsewhere}, killed));
+  CHECK(all[0] == "own");
+  CHECK(all[1] == "error: cannot fetch rdd_1_0: this process has no block transfer");
+}

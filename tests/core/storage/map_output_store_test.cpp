@@ -1,0 +1,219 @@
+// Map outputs in memory and on files in memory, through the block manager.
+#include "tests/core/storage/store_fixture.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace tinderbox::core::test;
+
+TEST_CASE("a small map output stays in memory and makes no file", "[storage]") {
+  Store s;
+  CHECK(*write(s.blocks->map_outputs(), 1, 7, {"ab", "", "cde"}) == std::vector<int64_t>{2, 0, 3});
+  CHECK(s.files.files.empty());
+  CHECK(read(*s.blocks, "shuffle_1_7_0") == "ab");
+  CHECK(read(*s.blocks, "shuffle_1_7_1") == "");
+  CHECK(read(*s.blocks, "shuffle_1_7_2") == "cde");
+  CHECK(read(*s.blocks, "shuffle_1_7_0_3") == "abcde");
+  CHECK(read(*s.blocks, "shuffle_1_7_3").starts_with("error: shuffle_1_7_3 was asked for"));
+  CHECK(read(*s.blocks, "shuffle_1_8_0") == "error: shuffle_1_8_0 is not here");
+}
+
+TEST_CASE("B34 a larger map output is one data file and one index of big-endian offsets",
+          "[storage]") {
+  Store s;
+  CHECK(s.files.path_of("shuffle_1_7_0.data").empty());
+  CHECK(*write(s.blocks->map_outputs(), 1, 7, {"abcdef", "", "ghijkl"}) ==
+        std::vector<int64_t>{6, 0, 6});
+  CHECK(*s.files.files.at(s.files.path_of("shuffle_1_7_0.data")) == "abcdefghijkl");
+  const std::string want = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6,
+                            0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 12};
+  CHECK(*s.files.files.at(s.files.path_of("shuffle_1_7_0.index")) == want);
+  CHECK(read(*s.blocks, "shuffle_1_7_2") == "ghijkl");
+  CHECK(read(*s.blocks, "shuffle_1_7_1") == "");
+  CHECK(read(*s.blocks, "shuffle_1_7_0_2") == "abcdef");
+  s.files.files.erase(s.files.path_of("shuffle_1_7_0.data"));
+  CHECK(read(*s.blocks, "shuffle_1_7_2").starts_with("error: cannot open"));
+}
+
+TEST_CASE("many small partitions pass through the write buffer in order", "[storage]") {
+  Store s;
+  std::vector<std::string> parts;
+  std::string all;
+  for (int r = 0; r < 5000; ++r) {
+    parts.push_back(
+        r % 3 == 0 ? ""
+                   : std::string(static_cast<size_t>(r % 41), static_cast<char>('a' + r % 26)));
+    all += parts.back();
+  }
+  REQUIRE(write(s.blocks->map_outputs(), 1, 7, parts));
+  CHECK(*s.files.files.at(s.files.path_of("shuffle_1_7_0.data")) == all);
+  for (const size_t r : {1u, 40u, 2500u, 4999u})
+    CHECK(read(*s.blocks, "shuffle_1_7_" + std::to_string(r)) == parts[r]);
+}
+
+TEST_CASE("B35 201 partitions with 4 elements: four lengths are not zero", "[storage]") {
+  Store s;
+  std::vector<std::string> parts(201);
+  for (const size_t r : {3u, 50u, 120u, 200u}) parts[r] = "element";
+  const auto lengths = *write(s.blocks->map_outputs(), 1, 7, parts);
+  CHECK(lengths.size() == 201);
+  CHECK(std::count(lengths.begin(), lengths.end(), 0) == 197);
+  CHECK(std::count(lengths.begin(), lengths.end(), 7) == 4);
+}
+
+TEST_CASE("an output without any bytes is committed and read as empty", "[storage]") {
+  for (const int64_t in_memory : {0, 8}) {
+    BlockManagerOptions options = Store::usual();
+    options.map_outputs.max_memory = in_memory * 100;
+    Store s(options);
+    CHECK(*write(s.blocks->map_outputs(), 1, 7, {"", ""}) == std::vector<int64_t>{0, 0});
+    CHECK(read(*s.blocks, "shuffle_1_7_1") == "");
+    CHECK(s.files.path_of("0.index").empty() == (in_memory > 0));
+  }
+}
+
+TEST_CASE("partitions out of order are refused", "[storage]") {
+  Store s;
+  auto output = s.blocks->map_outputs().open(ShuffleId{1}, 7, 3);
+  CHECK(output->append(1, "a"));
+  CHECK(!output->append(1, "b"));
+  CHECK(!output->append(0, "b"));
+  CHECK(!output->append(3, "b"));
+}
+
+TEST_CASE("B38 two attempts of one map id: both get the lengths of the first to commit",
+          "[storage]") {
+  for (const std::string base : {"", "longer than memory allows "}) {
+    CAPTURE(base);
+    Store s;
+    MapOutputStore& store = s.blocks->map_outputs();
+    auto first = store.open(ShuffleId{1}, 7, 2);
+    auto second = store.open(ShuffleId{1}, 7, 2);
+    CHECK(first->append(0, base + "1"));
+    CHECK(second->append(0, base + "22"));
+    CHECK(second->append(1, base + "2"));
+    CHECK(first->append(1, base + "11"));
+    const auto size = static_cast<int64_t>(base.size());
+    const std::vector<int64_t> want = {size + 2, size + 1};
+    CHECK(*second->commit() == want);
+    CHECK(*first->commit() == want);
+    first.reset();
+    CHECK(read(*s.blocks, "shuffle_1_7_0") == base + "22");
+    CHECK(read(*s.blocks, "shuffle_1_7_1") == base + "2");
+  }
+}
+
+TEST_CASE("B38 a first attempt in memory is kept when the second is too large for it",
+          "[storage]") {
+  Store s;
+  CHECK(*write(s.blocks->map_outputs(), 1, 7, {"small"}) == std::vector<int64_t>{5});
+  CHECK(*write(s.blocks->map_outputs(), 1, 7, {"much too large"}) == std::vector<int64_t>{5});
+  CHECK(s.files.files.empty());
+  CHECK(*write(s.blocks->map_outputs(), 1, 8, {"much too large"}) == std::vector<int64_t>{14});
+  CHECK(*write(s.blocks->map_outputs(), 1, 8, {"small"}) == std::vector<int64_t>{14});
+  CHECK(read(*s.blocks, "shuffle_1_8_0") == "much too large");
+}
+
+TEST_CASE("a torn index or data file is replaced by the next attempt", "[storage]") {
+  for (const char* torn : {"0.index", "0.data"}) {
+    CAPTURE(torn);
+    Store s;
+    s.files.tear = torn;
+    REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"first attempt", ""}));
+    CHECK(read(*s.blocks, "shuffle_1_7_0").find("corrupted due to DISK_ISSUE") !=
+          std::string::npos);
+    s.files.tear.clear();
+    CHECK(*write(s.blocks->map_outputs(), 1, 7, {"second", "attempt"}) ==
+          std::vector<int64_t>{6, 7});
+    CHECK(read(*s.blocks, "shuffle_1_7_0") == "second");
+    CHECK(read(*s.blocks, "shuffle_1_7_1") == "attempt");
+  }
+}
+
+TEST_CASE("B40 a byte flipped in a data file is found by the partition's checksum", "[storage]") {
+  Store s;
+  REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"partition 0", "partition 1"}));
+  s.files.flip("0.data", 13);
+  CHECK(read(*s.blocks, "shuffle_1_7_0") == "partition 0");
+  CHECK(read(*s.blocks, "shuffle_1_7_1") ==
+        "error: shuffle_1_7_1 is corrupted due to DISK_ISSUE: the checksum of partition 1 is not "
+        "the one written");
+  CHECK(read(*s.blocks, "shuffle_1_7_0_2").find("DISK_ISSUE") != std::string::npos);
+}
+
+TEST_CASE("a map output that can't be committed leaves no files", "[storage]") {
+  struct Case {
+    const char *name, *refuse;
+    int64_t capacity;
+  };
+  const Case cases[] = {
+      {"the disk is full when its index is written", "", 13},
+      {"its data can't be put in place", ".data", 1000},
+      {"its index can't be put in place", ".index", 1000},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    Store s;
+    s.files.capacity = c.capacity;
+    s.files.refuse = c.refuse;
+    CHECK_FALSE(write(s.blocks->map_outputs(), 1, 7, {"partition 0"}));
+    CHECK(s.files.files.empty());
+    CHECK(s.blocks->map_outputs().disk_used() == 0);
+    s.files.capacity = 1000;
+    s.files.refuse = "";
+    CHECK(write(s.blocks->map_outputs(), 1, 7, {"partition 0"}));
+    CHECK(read(*s.blocks, "shuffle_1_7_0") == "partition 0");
+  }
+}
+
+TEST_CASE("B39 removing a shuffle deletes all its files and memory, and no others", "[storage]") {
+  Store s;
+  REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"large enough for files"}));
+  REQUIRE(write(s.blocks->map_outputs(), 1, 8, {"small"}));
+  REQUIRE(write(s.blocks->map_outputs(), 2, 9, {"another one for files"}));
+  CHECK(read(*s.blocks, "shuffle_1_7_0") == "large enough for files");
+  s.blocks->remove_shuffle(ShuffleId{1});
+  CHECK(read(*s.blocks, "shuffle_1_7_0") == "error: shuffle_1_7_0 is not here");
+  CHECK(read(*s.blocks, "shuffle_1_8_0") == "error: shuffle_1_8_0 is not here");
+  CHECK(s.files.path_of("shuffle_1_7_0.index").empty());
+  CHECK(s.files.files.size() == 3);
+  CHECK(read(*s.blocks, "shuffle_2_9_0") == "another one for files");
+}
+
+TEST_CASE("when small outputs have used their memory, the next ones go to files", "[storage]") {
+  BlockManagerOptions options = Store::usual();
+  options.map_outputs.max_memory = 20;
+  Store s(options);
+  REQUIRE(write(s.blocks->map_outputs(), 1, 1, {"small"}));
+  CHECK(s.files.files.empty());
+  REQUIRE(write(s.blocks->map_outputs(), 1, 2, {"other"}));
+  CHECK(s.files.files.size() == 3);
+  CHECK(read(*s.blocks, "shuffle_1_1_0") + read(*s.blocks, "shuffle_1_2_0") == "smallother");
+}
+
+TEST_CASE("a full disk is an error of the map output, not a half one", "[storage]") {
+  Store s;
+  s.files.capacity = 10;
+  CHECK(!write(s.blocks->map_outputs(), 1, 7, {"more than ten bytes"}));
+  CHECK(s.files.files.empty());
+  CHECK(read(*s.blocks, "shuffle_1_7_0") == "error: shuffle_1_7_0 is not here");
+}
+
+TEST_CASE("another process of the host reads the files; what is in memory it does not find",
+          "[storage]") {
+  FakeFiles files;
+  auto owner = BlockManager::open(files, Store::usual(), {});
+  BlockManagerOptions other_options = Store::usual();
+  other_options.unique_name = "v";
+  auto reader = BlockManager::open(files, other_options, {});
+  REQUIRE(write((*owner)->map_outputs(), 1, 7, {"in a file", "and more"}));
+  REQUIRE(write((*owner)->map_outputs(), 1, 8, {"small"}));
+  const auto read_local = [&](const std::string& block) {
+    return (*reader)->map_outputs().read_host_local((*owner)->local_dirs(), *parse_block_id(block));
+  };
+  CHECK(read_local("shuffle_1_7_1").bytes->view() == "and more");
+  CHECK(read_local("shuffle_1_8_0").missing);
+  const int opened = files.opened;
+  CHECK(read_local("shuffle_1_7_0").bytes->view() == "in a file");
+  CHECK(files.opened == opened + 1);  // only the data: the index was kept
+}
