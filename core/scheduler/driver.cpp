@@ -35,7 +35,7 @@ void Driver::on(DriverEvent&& event, Time now, DriverEffects& out) {
   std::visit([&](auto& e) { handle(e, turn); }, event);
   tasks_.settle(turn);
   if (options_.exclusion.on()) end_excluded(turn);
-  if (!draining_.empty()) finish_drained(turn);
+  finish_drained(turn);
   if (allocation_ || rolling_) observe(turn);
 }
 
@@ -271,6 +271,7 @@ void Driver::handle(KillTaskAttempt& event, Turn& turn) {
 
 void Driver::handle(UnpersistRdd& event, Turn& turn) {
   blocks_.remove_rdd(event.rdd);
+  for (const int32_t slot : draining_) executors_.settle(slot);
   to_all(RemoveRdd{event.rdd}, turn);
   turn.post<RddUnpersisted>().rdd = event.rdd;
 }
@@ -282,6 +283,7 @@ void Driver::handle(DestroyBroadcast& event, Turn& turn) {
 
 void Driver::handle(ForgetShuffle& event, Turn& turn) {
   outputs_.unregister_shuffle(event.shuffle);
+  for (const int32_t slot : draining_) executors_.settle(slot);
   if (allocation_) allocation_->shuffle_cleaned(event.shuffle);
   to_all(RemoveShuffle{event.shuffle}, turn);
 }

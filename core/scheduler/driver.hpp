@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
 #include "core/scheduler/allocation/allocation.hpp"
 #include "core/scheduler/allocation/rolling.hpp"
@@ -122,8 +123,8 @@ class Driver {
   Migration migration_;
   std::optional<Allocation> allocation_;
   std::optional<Rolling> rolling_;
-  int32_t profiles_told_ = 1;      // resource profiles that the allocation knows
-  std::vector<int32_t> draining_;  // decommissioned executors that are not told to stop yet
+  int32_t profiles_told_ = 1;   // resource profiles that the allocation knows
+  std::set<int32_t> draining_;  // decommissioned executors that are not told to stop yet
   std::deque<BackendExecutorDecommissioned> early_;  // of executors that are not here yet
   std::vector<AddFiles> shipped_;                    // for executors that become ready later
   uint64_t turns_ = 0;

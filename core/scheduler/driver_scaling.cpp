@@ -116,22 +116,29 @@ bool Driver::decommission(int32_t slot, std::string message, std::string worker_
   turn.send(e.peer, DecommissionExecutor{message});
   executors_.decommission(slot, {turn.now, std::move(worker_host), std::move(message)});
   tasks_.executor_draining(slot, turn);
-  draining_.push_back(slot);
+  draining_.insert(slot);
+  executors_.settle(slot);
   if (options_.migration.on()) migration_.start(slot, turn);
   if (options_.force_kill_timeout)
     turn.after(*options_.force_kill_timeout, DriverTimer::Kind::ForceKill, slot);
   return true;
 }
 
-/// Those that have nothing left to do are told to end.
+/// Those that have nothing left to do are told to end. Thousands may drain at once, so only those
+/// of which something ended are looked at; all of them where nobody is left who could take what
+/// they hold.
 void Driver::finish_drained(Turn& turn) {
-  std::erase_if(draining_, [&](int32_t slot) {
+  std::vector<int32_t> due = executors_.take_settled();
+  if (draining_.empty()) return;
+  if (!migration_.any_peer()) due.assign(draining_.begin(), draining_.end());
+  for (const int32_t slot : due) {
+    if (!draining_.contains(slot)) continue;
     const Executor& e = executors_.at(slot);
-    if (e.state != Executor::State::Draining) return true;
-    if (tasks_.busy(slot) || !migration_.finished(slot, turn)) return false;
-    turn.send(e.peer, StopExecutor{});
-    return true;
-  });
+    const bool here = e.state == Executor::State::Draining;
+    if (here && (tasks_.busy(slot) || !migration_.finished(slot, turn))) continue;
+    if (here) turn.send(e.peer, StopExecutor{});
+    draining_.erase(slot);
+  }
 }
 
 void Driver::message(PeerId, int32_t slot, BlockTaken& m, Turn& turn) {

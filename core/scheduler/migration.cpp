@@ -22,6 +22,8 @@ bool Migration::finished(int32_t slot, Turn& turn) {
   const auto at = leaving_.find(slot);
   if (at == leaving_.end()) return true;
   Leaving& leaving = at->second;
+  while (leaving.asked == 0 && !leaving.waiting.empty() && !held(slot, leaving.waiting.front()))
+    leaving.waiting.pop_front();
   if (leaving.asked == 0 && leaving.waiting.empty()) {
     find_blocks(slot, leaving);
     hand_out(slot, leaving, turn);
@@ -49,6 +51,7 @@ void Migration::executor_gone(int32_t slot, Turn& turn) {
   for (auto it = asked_.begin(); it != asked_.end();) {
     if (it->second.from == slot) {
       taking_.erase(it->second.by);
+      executors_.settle(it->second.by);
       it = asked_.erase(it);
     } else if (it->second.by == slot) {
       const Asked asked = it->second;
@@ -136,6 +139,7 @@ void Migration::hand_out(int32_t slot, Leaving& leaving, Turn& turn) {
     if (peer < 0) break;
     ask(slot, peer, leaving, turn);
   }
+  if (leaving.waiting.empty() && leaving.asked == 0) executors_.settle(slot);
   if (leaving.waiting.empty() || leaving.asked > 0 || leaving.timer_set) return;
   leaving.timer_set = true;
   turn.after(options_.reattempt_interval, DriverTimer::Kind::Migration, slot);
@@ -169,10 +173,16 @@ bool Migration::taken(int32_t by, const BlockTaken& answer, Turn& turn) {
   return cached_moved;
 }
 
-void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
-  Leaving& leaving = leaving_.at(asked.from);
+void Migration::took(const Asked& asked) {
   taking_.erase(asked.by);
-  --leaving.asked;
+  --leaving_.at(asked.from).asked;
+  executors_.settle(asked.by);
+  executors_.settle(asked.from);
+}
+
+void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
+  took(asked);
+  Leaving& leaving = leaving_.at(asked.from);
   if (!held(asked.from, asked.block)) return;
   leaving.resting[asked.by] = turn.now + options_.reattempt_interval;
   const bool give_up = ++leaving.failures[asked.block.name] >= options_.max_failures;
@@ -189,10 +199,8 @@ void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
 /// A map output has its new place; a cached partition goes from its old one. A copy of what is
 /// gone from there meanwhile is nobody's.
 bool Migration::moved(const Asked& asked, Turn& turn) {
-  Leaving& leaving = leaving_.at(asked.from);
-  taking_.erase(asked.by);
-  --leaving.asked;
-  leaving.over.insert(asked.block.name);
+  took(asked);
+  leaving_.at(asked.from).over.insert(asked.block.name);
   if (!held(asked.from, asked.block)) {
     remove_copy(asked, turn);
     return false;

@@ -40,6 +40,8 @@ class Migration {
   bool taken(int32_t by, const BlockTaken& answer, Turn& turn);
   /// Of DriverTimer::Kind::Migration.
   void timer(int32_t slot, Turn& turn);
+  /// Some executor could take blocks, now or later.
+  bool any_peer() const;
 
  private:
   struct Block {
@@ -67,7 +69,7 @@ class Migration {
   void hand_out(int32_t slot, Leaving& leaving, Turn& turn);
   void ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn);
   bool may_take(int32_t peer) const;
-  bool any_peer() const;
+  void took(const Asked& asked);
   bool is_free(int32_t peer) const;
   bool any_free() const;
   int32_t free_peer(const Leaving& leaving, Time now);

@@ -43,12 +43,12 @@ std::optional<int64_t> oom_kills_in(std::string_view text) {
   return std::nullopt;
 }
 
-bool MemoryKills::ended(uint64_t child, bool by_sigkill, int64_t kills) {
+bool MemoryKills::ended(uint64_t child, bool by_sigkill, std::optional<int64_t> kills) {
   const auto own = before_.extract(child);
-  const bool killed = by_sigkill && kills > own.mapped();
-  const int64_t not_others = killed ? own.mapped() + 1 : kills;
-  for (auto& [other, before] : before_) before = std::max(before, not_others);
-  return killed;
+  if (!by_sigkill || !kills || !own || !own.mapped() || *kills <= *own.mapped()) return false;
+  for (auto& [other, before] : before_)
+    if (before) before = std::max(*before, *own.mapped() + 1);
+  return true;
 }
 
 std::optional<int64_t> oom_kills() {

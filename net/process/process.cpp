@@ -164,7 +164,9 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
   void signal(uint64_t ticket, int number) {
     if (auto f = fetching_.find(ticket); f != fetching_.end()) f->second->cancelled = true;
     auto r = running_.find(ticket);
-    if (r != running_.end()) ::kill(number == SIGKILL ? -r->second.pid : r->second.pid, number);
+    if (r == running_.end()) return;
+    r->second.killed |= number == SIGKILL;
+    ::kill(number == SIGKILL ? -r->second.pid : r->second.pid, number);
   }
 
   size_t count() const { return running_.size() + fetching_.size(); }
@@ -185,6 +187,7 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
   struct Running {
     pid_t pid = 0;
     OwnedFd pidfd;
+    bool killed = false;  // SIGKILL was sent from here
   };
   struct Fetching {
     std::thread thread;
@@ -225,8 +228,12 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
   void start(const SpawnSpec& spec) {
     Result<Launch> ready = prepare(spec);
     if (!ready) return started(spec.ticket, ready.error());
+    const std::optional<int64_t> kills = oom_kills();
     Result<int64_t> pid = launch(*ready);
-    if (pid) watch(spec.ticket, static_cast<pid_t>(*pid));
+    if (pid) {
+      memory_kills_.started(spec.ticket, kills);
+      watch(spec.ticket, static_cast<pid_t>(*pid));
+    }
     started(spec.ticket, std::move(pid));
   }
 
@@ -265,7 +272,6 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
     OwnedFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     int fd = pidfd.get();
     running_[ticket] = Running{pid, std::move(pidfd)};
-    memory_kills_.started(ticket, oom_kills().value_or(0));
     if (fd >= 0)
       loop_.watch(fd, [this, ticket] { check(ticket); });
     else
@@ -286,8 +292,8 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
     if (r == running_.end()) return true;
     std::optional<ChildEnd> end = reap(r->second.pid, false);
     if (!end) return false;
-    end->out_of_memory = memory_kills_.ended(ticket, end->signalled && end->status == 128 + SIGKILL,
-                                             oom_kills().value_or(0));
+    const bool by_sigkill = end->signalled && end->status == 128 + SIGKILL && !r->second.killed;
+    end->out_of_memory = memory_kills_.ended(ticket, by_sigkill, oom_kills());
     if (r->second.pidfd) loop_.unwatch(r->second.pidfd.get());
     running_.erase(r);
     // Posted, as started() is: on_started stays first.

@@ -121,7 +121,8 @@ void Master::launch_executors(const Turn& t, MasterApp& a) {
     if (reason.empty()) reason = std::move(why);
   }
   if (!reason.empty() && t.now < a.submitted + kWorkersStart && offers().workers.empty()) {
-    t.out.push_back(After<MasterTimer>{kWorkersStart, {MasterTimer::Kind::Schedule, 0}});
+    if (!std::exchange(a.waits_for_workers, true))
+      t.out.push_back(After<MasterTimer>{kWorkersStart, {MasterTimer::Kind::Schedule, 0}});
     return;
   }
   tell_reason(t, a, std::move(reason));

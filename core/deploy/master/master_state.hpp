@@ -140,6 +140,7 @@ struct MasterApp {
   std::string driver_address;
   Time submitted{};
   Time ended{};
+  bool waits_for_workers = false;  // a timer is set for when they have had time to start
   PeerId peer = 0;
   AppState state = AppState::Waiting;
   std::map<int32_t, MasterExecutor> executors;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/scheduler/options.hpp"
@@ -122,6 +123,12 @@ class Executors {
   /// Null: it is not decommissioned, or so long gone that it is forgotten.
   const Decommission* decommission_of(int32_t slot) const;
   void peer_lost(PeerId peer);
+  /// Something of it ended: when it drains, nothing may be left to do.
+  void settle(int32_t slot) {
+    if (at(slot).state == Executor::State::Draining) settled_.push_back(slot);
+  }
+  /// Those since the last call, perhaps some twice.
+  std::vector<int32_t> take_settled() { return std::exchange(settled_, {}); }
 
  private:
   struct Host {
@@ -138,6 +145,7 @@ class Executors {
   std::deque<Executor> all_;
   std::vector<Host> hosts_;
   std::vector<int32_t> active_;
+  std::vector<int32_t> settled_;
   std::map<std::string, int32_t, std::less<>> slots_by_id_;
   std::map<PeerId, ExecutorId> greeted_;  // said hello; stays until the connection ends
   struct Index;

@@ -43,6 +43,7 @@ void TaskScheduler::take_back(TaskId id, Attempt& a, Turn& turn) {
   const Attempt gone = a;
   attempts_.erase(id);
   --e.running;
+  executors_.settle(gone.executor);
   if (resources_) resources_->give_back(id);
   gone.set->take_back(gone.index, gone.number, gone.speculative ? e.host : -1);
   finish_if_done(*gone.set, turn);

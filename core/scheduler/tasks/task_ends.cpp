@@ -142,6 +142,7 @@ Attempt TaskScheduler::take(TaskId id, Turn& turn) {
   attempts_.erase(id);
   gone.set->stop(gone.index);
   pools_.touch(*gone.set);
+  executors_.settle(gone.executor);
   if (gone.fetching_result) {
     fetching_.erase(id);
     return gone;
@@ -183,8 +184,8 @@ void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn&
 void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn) {
   const Attempt a = take(id, turn);
   TaskSet& set = *a.set;
-  // Of a set that nobody waits for any more a lost task is no news: the driver may be stopping.
-  const Level level = set.zombie() ? Level::Info : Level::Warn;
+  // Of a set that is over an executor's loss is no news: the driver may be stopping.
+  const bool news = reason.kind != TaskEndKind::ExecutorLostFailure || !set.zombie();
   if (set.speculation()) note_end(id, a, executors_.at(a.executor).host);
   if (reason.kind == TaskEndKind::FetchFailed) {
     // The stage is run again for it; this set is not.
@@ -197,7 +198,7 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
   end.info.finished = turn.now;
   if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
-    turn.log(level, first_line(lost_text(end)));
+    turn.log(news ? Level::Warn : Level::Info, first_line(lost_text(end)));
   progress_.task_ended(end, turn);
   after_failure(set, end, turn);
   finish_if_done(set, turn);

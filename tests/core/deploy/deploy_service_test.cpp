@@ -300,9 +300,11 @@ TEST_CASE("M34 old directories go; young, kept and foreign things stay", "[deplo
   auto files = net::make_real_files();
   const std::string old = "app-20261121084658-0000", kept = "app-20261121084658-0001",
                     young = "app-20261121084658-0002/0", driver = "driver-20261121084658-10000";
-  const std::vector<std::string> foreign = {"app",       "app-notes",
-                                            "driver",    "app-20261121084658-000x",
-                                            "my-thesis", "xapp-20261121084658-0000"};
+  const std::vector<std::string> foreign = {"app",        "app-notes",
+                                            "driver",     "app-20261121084658-000x",
+                                            "my-thesis",  "xapp-20261121084658-0000",
+                                            "photos/2024"};
+  const std::string named_app = "etl-1", named_driver = "nightly";  // by patterns of the master
   for (const std::string& name : {old, kept, young, driver})
     REQUIRE(files->make_directories(folder.path + "/" + name));
   for (const std::string& name : foreign)
@@ -312,6 +314,11 @@ TEST_CASE("M34 old directories go; young, kept and foreign things stay", "[deplo
     REQUIRE(file);
     CHECK((*file)->append("x"));
   };
+  for (const std::string& name : {named_app + "/0", named_app + "/12", named_driver}) {
+    REQUIRE(files->make_directories(folder.path + "/" + name));
+    write(name + "/stdout");
+    write(name + "/stderr");
+  }
   write(old + "/stderr");
   write(young + "/stderr");
   write("a-file");
@@ -325,7 +332,8 @@ TEST_CASE("M34 old directories go; young, kept and foreign things stay", "[deplo
   CHECK(clean_work_dirs(*files, clean, written + 30s).removed.empty());
   WorkDirsCleaned done = clean_work_dirs(*files, clean, written + 120s);
   CHECK(done.removed ==
-        std::vector<std::string>{folder.path + "/" + old, folder.path + "/" + driver});
+        std::vector<std::string>{folder.path + "/" + old, folder.path + "/" + driver,
+                                 folder.path + "/" + named_app, folder.path + "/" + named_driver});
   CHECK(done.error.empty());
   CHECK(std::filesystem::exists(folder.path + "/" + kept));
   CHECK(std::filesystem::exists(folder.path + "/" + young + "/stderr"));

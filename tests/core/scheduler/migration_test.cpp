@@ -434,6 +434,26 @@ TEST_CASE("a block that is removed meanwhile is no failure of its taker", "[migr
   CHECK(c.stopped_a);
 }
 
+TEST_CASE("one that waits for a peer ends when what it holds is removed", "[migration]") {
+  Moving c;
+  const ShufflePtr first = c.written({"B", "B", "B"}), second = c.written({"A"});
+  c.cache("A", "rdd_70_3");
+  c.lose("D");
+  c.decommission("B");
+  c.decommission("A");
+  while (c.takes.front().executor != "C") c.answer(true);  // A, before it left, took one of B's
+  REQUIRE(c.takes.size() == 1);
+  c.on(ForgetShuffle{second->id});
+  c.listen();
+  CHECK_FALSE(c.stopped_a);
+  c.on(UnpersistRdd{RddId{70}});
+  c.listen();
+  CHECK(c.stopped_a == c.driver.map_outputs().outputs_on(ExecutorId{"A"}).empty());
+  while (!c.takes.empty()) c.answer(true);
+  CHECK(c.stopped_a);
+  CHECK(c.place_of(first, 0) == "C");
+}
+
 TEST_CASE("a copy that nobody wants any more leaves its taker", "[migration]") {
   Moving c;
   const bool output = GENERATE(true, false);

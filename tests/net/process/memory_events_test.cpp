@@ -36,6 +36,11 @@ TEST_CASE("a kill for memory counts for one child that lived then and ended by S
 
   kills.started(6, 7);
   kills.started(7, 7);
-  CHECK_FALSE(kills.ended(6, false, 8));  // a stranger's
-  CHECK_FALSE(kills.ended(7, true, 8));
+  CHECK_FALSE(kills.ended(6, false, 8));  // before the one that was meant is gone
+  CHECK(kills.ended(7, true, 8));
+
+  kills.started(8, {});
+  CHECK_FALSE(kills.ended(8, true, 9));
+  kills.started(9, 8);
+  CHECK_FALSE(kills.ended(9, true, {}));
 }

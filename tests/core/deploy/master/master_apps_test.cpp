@@ -234,6 +234,27 @@ TEST_CASE("an application is told why it gets no executor, when that changes", "
         Texts{"spark.cores.max 2 is less than the 3 cores of one executor"});
 }
 
+TEST_CASE("applications that wait for the first worker set one timer each", "[master]") {
+  Run r;
+  std::multimap<Time, MasterTimer> due;
+  size_t timers = 0;
+  const auto note = [&](const Master::Effects& out) {
+    for (const auto& a : all<After<MasterTimer>>(out)) {
+      ++timers;
+      due.emplace(r.now + a.delay, a.event);
+    }
+  };
+  const Time start = r.now;
+  for (int i = 0; i < 20; ++i) {
+    r.now = start + i * 100ms;
+    while (!due.empty() && due.begin()->first <= r.now) {
+      note(r.feed(due.extract(due.begin()).mapped()));
+    }
+    note(r.from(PeerId(100 + i), RegisterApplication{{}, app_of(), "d:" + std::to_string(i), 0}));
+  }
+  CHECK(timers == 20);
+}
+
 TEST_CASE("the same driver registering twice is one application", "[master]") {
   Run r;
   r.from(1, worker_of("a"));
