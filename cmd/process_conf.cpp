@@ -61,7 +61,8 @@ conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
   return conf;
 }
 
-void warn_of_misspellings(const conf::Conf& conf) {
+void warn_of_misspellings(const conf::Conf& conf, const ProcessConfOptions& options) {
+  if (options.properties_file.starts_with(net::kDescriptorPaths)) return;
   for (const std::string& line : conf::misspelling_warnings(conf))
     net::write_error("Warning: " + line + "\n");
 }

@@ -20,9 +20,9 @@ void declare_process_conf(CommandLine& line, ProcessConfOptions& options,
                           const std::string& conf_option = "-c,--conf");
 /// Environment (what `scope` reads) < file < --conf. Errors: conf::Error. Warnings go to stderr.
 conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope = conf::Scope::kNode);
-/// One line on stderr for each misspelt key. For roles that people start: a driver's and an
-/// executor's settings were looked at by the submit or the driver that they come from.
-void warn_of_misspellings(const conf::Conf& conf);
+/// One line on stderr for each misspelt key, unless submit or a worker passed the settings on:
+/// whoever gave them was told.
+void warn_of_misspellings(const conf::Conf& conf, const ProcessConfOptions& options);
 /// Under which name or address others reach this process: SPARK_LOCAL_IP, else what the host has.
 std::string advertised_host(const conf::Conf& conf);
 /// Fetches `elf` when it is a URL, and becomes it, in the same role with the same arguments.

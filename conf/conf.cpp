@@ -122,6 +122,14 @@ void Conf::check() const {
         break;
     }
   }
+  const auto positive = [&](const KeySpec& key, bool is) {
+    if (!is)
+      throw Error(std::string(key.name) + " must be positive, but is " +
+                  std::string(resolve(key)->text));
+  };
+  positive(kWorkerTimeout.spec, get(kWorkerTimeout) > Duration{0});
+  positive(kExecutorHeartbeatInterval.spec, get(kExecutorHeartbeatInterval) > Duration{0});
+  positive(kDeployDefaultCores.spec, get(kDeployDefaultCores) > 0);
 }
 
 template <>

@@ -164,7 +164,7 @@ std::string known_names() {
 }
 
 void run(const BenchOptions& o) {
-  warn_of_misspellings(process_conf(o.conf));
+  warn_of_misspellings(process_conf(o.conf), o.conf);
   for (const std::string& name : o.names)
     if (std::none_of(std::begin(kMeasures), std::end(kMeasures),
                      [&](auto& m) { return m.name == name; }))

@@ -114,20 +114,16 @@ class Ending {
 int run(const DriverOptions& o, const TemporaryFolder& fetched) {
   const Application app = application(o.main_class);
   conf::Conf conf = with_app_name(process_conf(o.conf), app);
+  warn_of_misspellings(conf, o.conf);
   auto bar = progress_bar(conf);
   std::vector<std::shared_ptr<core::Listener>> listeners;
   if (bar) listeners.push_back(bar);
-  auto runtime = core::DriverRuntime::start(conf, listeners);
+  auto runtime = core::DriverRuntime::start(conf, listeners, true);
   start_ticking(bar, runtime->loop(), conf.get(conf::kUiProgressInterval));
-  std::atomic<int> signal{0};
-  runtime->on_stop_signal([&](int n) {
-    signal = n;
-    runtime->cancel_everything("the driver received signal " + std::to_string(n));
-  });
   const Ending ending(*runtime, fetched);
   int code = run_main(app, *runtime, o.arguments);
   const bool all_over = Ending::stop();
-  if (signal) code = core::kExitSignalBase + signal;
+  if (const int signal = runtime->stop_signal()) code = core::kExitSignalBase + signal;
   if (!all_over) net::exit_now(code);
   return code;
 }
@@ -151,7 +147,16 @@ int driver(Args args) {
   if (!o.elf.empty()) exec_other("driver", o.elf, args);
   const TemporaryFolder fetched(o.fetched);
   [[maybe_unused]] auto quiet = net::set_log_level(kQuiet);
-  return run(o, fetched);
+  try {
+    return run(o, fetched);
+  } catch (const core::StoppedBySignal& e) {
+    net::write_error("Error: the driver received signal " + std::to_string(e.number) +
+                     " before the application began\n");
+    return core::kExitSignalBase + e.number;
+  } catch (const core::NoLocalDirectory& e) {
+    net::write_error("Error: " + std::string(e.what()) + "\n");
+    return core::kExitDiskStoreFailure;
+  }
 }
 
 }  // namespace tinderbox::cmd

@@ -54,6 +54,7 @@ std::map<std::string, std::string> with_prefix(const std::string& prefix, bool l
 core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
   core::ExecutorServiceOptions s;
   s.startup = process_conf(o.conf);
+  warn_of_misspellings(s.startup, o.conf);
   std::string host = o.driver_url.substr(o.driver_url.rfind('@') + 1);
   auto address = conf::parse_host_port(host);
   if (!address)

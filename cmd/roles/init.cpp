@@ -51,7 +51,7 @@ int run(const InitOptions& o) {
     throw conf::Error("init was given " + std::to_string(o.checksums.size()) + " checksums for " +
                       std::to_string(o.urls.size()) + " URLs");
   conf::Conf conf = process_conf(o.conf);
-  warn_of_misspellings(conf);
+  warn_of_misspellings(conf, o.conf);
   std::vector<std::optional<std::string>> sums;
   for (const std::string& checksum : o.checksums) sums.emplace_back(sha256_of(checksum));
   sums.resize(o.urls.size());

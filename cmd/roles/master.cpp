@@ -20,7 +20,7 @@ struct MasterOptions {
 core::MasterServiceOptions service_options(const MasterOptions& o) {
   core::MasterServiceOptions s;
   s.conf = process_conf(o.conf, conf::Scope::kMaster);
-  warn_of_misspellings(s.conf);
+  warn_of_misspellings(s.conf, o.conf);
   std::string named = o.host.empty() ? o.ip : o.host;
   if (named.empty()) named = s.conf.get(conf::kMasterHost).value_or(advertised_host(s.conf));
   s.host = net::without_brackets(named);

@@ -150,7 +150,7 @@ int run_driver_here(const SubmitRequest& request) {
   const int fd = properties_descriptor(conf::to_properties(request.conf.pairs()));
   // A neutral argv[0]: a file that happens to be called like a role must not run as that role.
   std::vector<std::string> argv = {"tinderbox", "driver", "--properties-file",
-                                   "/proc/self/fd/" + std::to_string(fd)};
+                                   std::string(net::kDescriptorPaths) + std::to_string(fd)};
   if (!request.main_class.empty()) argv.insert(argv.end(), {"--class", request.main_class});
   // Executors may be given the fetched file as long as the driver runs.
   if (!folder.path().empty()) argv.insert(argv.end(), {std::string(kFetchedOption), folder.path()});

@@ -77,7 +77,7 @@ std::string work_dir(const WorkerOptions& o, const conf::Conf& conf) {
 core::WorkerServiceOptions service_options(const WorkerOptions& o) {
   core::WorkerServiceOptions s;
   s.conf = process_conf(o.conf, conf::Scope::kWorker);
-  warn_of_misspellings(s.conf);
+  warn_of_misspellings(s.conf, o.conf);
   s.masters = masters_of(o.masters);
   std::string named = o.host.empty() ? o.ip : o.host;
   if (named.empty()) named = s.conf.get(conf::kWorkerHost).value_or(advertised_host(s.conf));

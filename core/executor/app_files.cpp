@@ -4,6 +4,7 @@
 #include "conf/values/resources.hpp"
 #include "core/deploy/worker/peer_file.hpp"
 #include "net/http/fetch.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -16,6 +17,17 @@ void check_readable(net::Files& files, const std::string& url, const std::string
     throw conf::Error(file + "is a directory; give an archive of it to --archives");
   if (auto opened = files.open(path); !opened)
     throw conf::Error(file + "cannot be read: " + opened.error().message);
+}
+
+/// Executors fetch it themselves. One that can't would be replaced without end, so the driver tries
+/// first. Source: Spark SparkContext.addFile, which also fetches for the driver.
+void check_fetchable(const std::string& entry, BlockManager& blocks) {
+  const std::string directory = blocks.local_dirs().front() + "/" + net::unique_name();
+  const Result<std::string> fetched = net::fetch(entry, directory);
+  (void)blocks.files().remove_tree(directory);
+  if (!fetched)
+    throw conf::Error("File " + entry +
+                      " that executors are to get cannot be fetched: " + fetched.error().message);
 }
 
 std::string hand_out_all(const std::vector<std::string>& entries, BlockManager& blocks,
@@ -37,7 +49,10 @@ std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
   std::string url = entry.substr(0, hash);
   if (conf::scheme_of(url) == "local") return entry;
   std::optional<std::string> path = conf::local_path(url);
-  if (!path) return entry;
+  if (!path) {
+    if (conf::scheme_of(url).starts_with("http")) check_fetchable(entry, blocks);
+    return entry;
+  }
   check_readable(blocks.files(), url, *path);
   std::string name = path->substr(path->rfind('/') + 1);
   if (std::optional<Error> other = blocks.hand_out_file(name, *path))

@@ -212,12 +212,20 @@ std::string hash_own_code() {
   return hex({reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest});
 }
 
+/// A segment of notes may be described and not be there: tools that remove sections leave such.
+bool in_memory(const Image& image, const ElfW(Phdr) & notes) {
+  return std::any_of(image.segments, image.segments + image.count, [&](const ElfW(Phdr) & s) {
+    return s.p_type == PT_LOAD && notes.p_vaddr >= s.p_vaddr &&
+           notes.p_vaddr + notes.p_memsz <= s.p_vaddr + s.p_memsz;
+  });
+}
+
 ElfInfo read_own_notes() {
   ElfInfo info{machine_name(kOwnMachine), {}, false};
   Image image = own_image();
   for (size_t i = 0; i < image.count; ++i) {
     const ElfW(Phdr)& s = image.segments[i];
-    if (s.p_type == PT_NOTE)
+    if (s.p_type == PT_NOTE && in_memory(image, s))
       read_notes({reinterpret_cast<const char*>(image.base + s.p_vaddr), s.p_memsz}, s.p_align,
                  info);
   }

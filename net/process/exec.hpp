@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/types.hpp"
 
 namespace tinderbox::net {
+
+/// Descriptors of this process as paths: how settings are passed on to another process.
+inline constexpr std::string_view kDescriptorPaths = "/proc/self/fd/";
 
 /// Replaces this process's program; environment and open descriptors stay. Returns only when it
 /// could not. Thread: main, while it is the only one. Shape: argv[0] is the name the program sees

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "net/process/elf.hpp"
+#include "net/process/exec.hpp"
 #include "net/process/launch.hpp"
 #include "net/process/memory_events.hpp"
 
@@ -249,7 +250,7 @@ class Processes::Impl : public std::enable_shared_from_this<Processes::Impl> {
       if (!properties) return properties.error();
       out.extra = std::move(*properties);
       out.argv.insert(out.argv.begin() + (spec.arguments.empty() ? 1 : 2),
-                      {"--properties-file", "/proc/self/fd/3"});
+                      {"--properties-file", std::string(kDescriptorPaths) + "3"});
     }
     for (const auto& [name, text] : spec.files)
       if (Result<bool> written = write_file(spec.directory + "/" + name, text); !written)

@@ -4,6 +4,7 @@
 #include "conf/keys.hpp"
 #include "conf/sources/environment.hpp"
 #include "core/api/runtime/failure_options.hpp"
+#include "core/deploy/service_parts.hpp"
 
 namespace tinderbox::core {
 
@@ -27,6 +28,9 @@ void check_task_cpus(const conf::Conf& conf, bool is_local) {
 
 void check_driver_settings(const conf::Conf& conf, bool is_local) {
   check_task_cpus(conf, is_local);
+  for (const conf::Key<int>* key :
+       {&conf::kDriverPort, &conf::kBlockManagerPort, &conf::kDriverBlockManagerPort})
+    check_port(conf.get(*key), std::string(key->spec.name));
   const Duration timeout = conf.get(conf::kExecutorTimeout);
   const auto not_longer = [&](const conf::Key<conf::Duration>& key) {
     if (conf.get(key) > timeout)

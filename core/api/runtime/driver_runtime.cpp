@@ -58,7 +58,11 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   ~RealDriverRuntime() override { stop(); }
 
-  void open() {
+  void open(bool signals) {
+    // From here on there is something to remove at the end.
+    if (signals)
+      signals_ = std::make_unique<net::StopSignals>(*loop_, [this](int n) { signalled(n); });
+    check_own_program();
     read_pools();
     check_driver_settings(conf_, is_local(conf_.get(conf::kMaster)));
     for (const std::string& line : check_default_profile(conf_))
@@ -159,14 +163,9 @@ class RealDriverRuntime final : public DriverRuntime {
     backend_.reset();
     return true;
   }
-  void cancel_everything(const std::string& cause) override { post(StopDriver{cause}); }
   const AppId& app_id() const override { return app_; }
   net::Loop& loop() override { return *loop_; }
-  void on_stop_signal(std::function<void(int)> stop) override {
-    loop_->post([this, stop = std::move(stop)] {
-      signals_ = std::make_unique<net::StopSignals>(*loop_, stop);
-    });
-  }
+  int stop_signal() const override { return signal_; }
 
   // ---- effects: the loop's thread ----
 
@@ -225,6 +224,21 @@ class RealDriverRuntime final : public DriverRuntime {
     return o;
   }
 
+  /// Executors are told by it that they run the same code.
+  static void check_own_program() {
+    if (!net::own_build_id().empty()) return;
+    const Result<net::ElfInfo> program = net::read_application(net::own_path());
+    throw conf::Error(program ? "this program has no build id" : program.error().message);
+  }
+
+  /// Jobs that run fail with this; the user's thread goes on with that.
+  void signalled(int number) {
+    post(StopDriver{"the driver received signal " + std::to_string(number)});
+    net::Lock lock(registration_mutex_);
+    signal_ = number;
+    registration_.notify_all();
+  }
+
   void read_pools() {
     const std::map<std::string, std::string> variables = net::environment();
     pools_ = conf::pool_settings(conf_, {variables.begin(), variables.end()}, conf::read_file);
@@ -232,18 +246,26 @@ class RealDriverRuntime final : public DriverRuntime {
     for (const std::string& line : pools_.warnings) net::log(net::Level::Warn, "Pools", line);
   }
 
+  std::string bind_host() const {
+    const std::string host = conf_.get(conf::kDriverBindAddress).value_or(host_);
+    if (const auto found = net::resolve(host); !found)
+      throw conf::Error("The driver's address (spark.driver.host, spark.driver.bindAddress): " +
+                        found.error().message);
+    return host;
+  }
+
   void open_blocks() {
     ProcessBlocksOptions o;
     o.conf = conf_;
     o.self = {"driver"};
     o.host = host_;
-    o.bind_host = conf_.get(conf::kDriverBindAddress).value_or(host_);
+    o.bind_host = bind_host();
     o.port = conf_.get(conf::kDriverBlockManagerPort);
     o.network = !is_local(conf_.get(conf::kMaster));
     o.memory = conf_.get(conf::kDriverMemory);
     auto opened = ProcessBlocks::open(
         o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
-    if (!opened) throw conf::Error(opened.error().message);
+    if (!opened) throw NoLocalDirectory(opened.error().message);
     blocks_ = std::move(*opened);
     if (Result<bool> listening = blocks_->listen(o); !listening)
       throw conf::Error(listening.error().message);
@@ -320,7 +342,8 @@ class RealDriverRuntime final : public DriverRuntime {
 
   void wait_for_registration() {
     net::Lock lock(registration_mutex_);
-    while (app_.value.empty() && no_registration_.empty()) registration_.wait(lock);
+    while (app_.value.empty() && no_registration_.empty() && !signal_) registration_.wait(lock);
+    if (signal_) throw StoppedBySignal{signal_};
     if (app_.value.empty()) throw conf::Error(no_registration_);
   }
 
@@ -337,7 +360,8 @@ class RealDriverRuntime final : public DriverRuntime {
       });
     });
     net::Lock lock(registration_mutex_);
-    while (cores_ < wanted && !waited_long_) registration_.wait(lock);
+    while (cores_ < wanted && !waited_long_ && !signal_) registration_.wait(lock);
+    if (signal_) throw StoppedBySignal{signal_};
     net::log(net::Level::Info, "Driver",
              "Ready for scheduling after reaching " +
                  std::string(waited_long_ ? conf::kSchedulerMaxRegisteredWait.spec.name
@@ -379,6 +403,7 @@ class RealDriverRuntime final : public DriverRuntime {
   net::Mutex registration_mutex_;
   std::string no_registration_ GUARDED_BY(registration_mutex_);
   bool waited_long_ GUARDED_BY(registration_mutex_) = false;
+  std::atomic<int> signal_{0};  // changes under registration_mutex_
   net::Condition registration_;
   AppId app_;
   net::Mutex accumulators_mutex_;
@@ -389,9 +414,9 @@ class RealDriverRuntime final : public DriverRuntime {
 }  // namespace
 
 std::unique_ptr<DriverRuntime> DriverRuntime::start(
-    conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners) {
+    conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners, bool signals) {
   auto runtime = std::make_unique<RealDriverRuntime>(std::move(conf), std::move(listeners));
-  runtime->open();
+  runtime->open(signals);
   return runtime;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,24 +14,32 @@
 
 namespace tinderbox::core {
 
+/// The driver has nowhere to put blocks.
+struct NoLocalDirectory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The process is to end before the application began.
+struct StoppedBySignal {
+  int number;
+};
+
 /// Source: Spark SparkContext start and stop order.
 class DriverRuntime : public Runtime {
  public:
   /// Connects to the cluster manager that spark.master names and waits for the application's id.
-  /// Errors: conf::Error, one line.
+  /// `signals`: the first SIGTERM, SIGINT or SIGHUP cancels what runs, then and as long as this
+  /// lives. Errors: conf::Error, one line; NoLocalDirectory; StoppedBySignal.
   static std::unique_ptr<DriverRuntime> start(conf::Conf conf,
-                                              std::vector<std::shared_ptr<Listener>> listeners);
+                                              std::vector<std::shared_ptr<Listener>> listeners,
+                                              bool signals = false);
   /// Fails what still runs, ends the executors, drains the listeners, removes the blocks.
   /// Idempotent. False: a task computes on in this process, which the destructor would wait for.
   virtual bool stop() = 0;
-  /// As stop(), from a signal: jobs that run fail with `cause`; the user's thread goes on with
-  /// that. Thread: any.
-  virtual void cancel_everything(const std::string& cause) = 0;
   /// The driver's loop, for what must run beside it. Only its post() is safe from other threads.
   virtual net::Loop& loop() = 0;
-  /// `stop(n)` is called on the driver's loop at the first SIGTERM or SIGINT; a second one ends the
-  /// process.
-  virtual void on_stop_signal(std::function<void(int)> stop) = 0;
+  /// The signal that came; 0: none.
+  virtual int stop_signal() const = 0;
 };
 
 }  // namespace tinderbox::core

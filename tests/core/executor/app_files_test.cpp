@@ -54,7 +54,9 @@ TEST_CASE("what no executor could use is refused before there are any", "[app_fi
     });
   };
   CHECK(hand_out("spark.archives", "file:/a/x.tgz#x") == "spark://h:1/files/x.tgz#x");
-  CHECK(hand_out("spark.files", "http://h/x.txt") == "http://h/x.txt");
+  CHECK(hand_out("spark.files", "spark://h:1/files/x.txt") == "spark://h:1/files/x.txt");
+  CHECK_THAT(hand_out("spark.files", "http://127.0.0.1:1/x.txt"),
+             Catch::Contains("cannot be fetched") && Catch::Contains("no connection"));
   struct Case {
     const char *key, *entry, *error;
   };

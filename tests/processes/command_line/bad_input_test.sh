@@ -62,6 +62,24 @@ cluster "a folder for executors" "$dir/full" "is a directory" -- "${on_cluster[@
 cluster "an archive of no known kind for executors" "in.txt" "\.tar\.gz" -- "${on_cluster[@]}" --archives "$dir/in.txt"
 bad "a file for executors that may not be read" 1 "$dir/secret.txt" "cannot be read" "[Pp]ermission denied" -- \
   "${as_nobody[@]}" "$dir/app" submit --master 'local-cluster[1,1,1024]' --files "$dir/secret.txt" --class pi "$dir/app" 1
+cluster "a file for executors that no server gives" "http://127.0.0.1:1/none" "cannot be fetched" -- \
+  "${on_cluster[@]}" --files http://127.0.0.1:1/none
+for key in spark.driver.port spark.blockManager.port spark.driver.blockManager.port; do
+  for port in 99999 80 -1; do
+    cluster "$key=$port" "$key is $port" "between 1024 and 65535" -- "${on_cluster[@]}" --conf "$key=$port"
+  done
+done
+cluster "a host of the driver that nobody knows" "spark.driver.host" "nohost.invalid" "cannot be resolved" -- \
+  "${on_cluster[@]}" --conf spark.driver.host=nohost.invalid
+for role in "worker spark://127.0.0.1:1" master; do
+  bad "no time for a worker to answer: $role" 1 "spark.worker.timeout must be positive, but is 0" -- \
+    "$T" $role --conf spark.worker.timeout=0
+done
+bad "no cores for an application" 1 "spark.deploy.defaultCores must be positive, but is 0" -- \
+  "$T" master --conf spark.deploy.defaultCores=0
+submit "no heartbeat" 1 "spark.executor.heartbeatInterval must be positive, but is -1s" -- \
+  --conf spark.executor.heartbeatInterval=-1s --class pi "$T"
+submit "no directory for blocks" 53 "spark.local.dir" "/proc/none" -- --conf spark.local.dir=/proc/none --class pi "$T"
 cp "$dir/in.txt" "$dir/damaged.tgz"
 why_executors_end() {
   local ok
@@ -87,6 +105,8 @@ echo 'int main() {}' > "$dir/none.cpp"
 submit "a program that is no tinderbox application" 1 "$dir/none" "libtinderbox" -- --class pi "$dir/none"
 objcopy --remove-section .note.gnu.build-id "$T" "$dir/no_id"
 submit "an application without a build id" 1 "$dir/no_id" "no build id" "--build-id" -- --class pi "$dir/no_id"
+bad "an application without a build id that submits itself" 1 "$dir/no_id" "no build id" -- \
+  "$dir/no_id" submit --master 'local[2]' --class pi "$dir/no_id"
 install -m 644 "$T" "$dir/not_executable"
 submit "an application that may not be run" 1 "chmod \+x" -- --class pi "$dir/not_executable"
 bad "run-example of what is not there" 101 "nope" "pagerank, pi, sort, wordcount" -- "$T" run-example --master 'local[1]' nope
@@ -131,6 +151,11 @@ unknown_key() {
     [ "$(cat "$err")" = "Warning: Unknown config property: spark.executor.memroy (--conf); did you mean spark.executor.memory?" ]
 }
 check "an unknown setting: one warning with the nearest known one" unknown_key
+unknown_key_of_driver() {
+  "$T" driver --conf spark.master='local[1]' --conf spark.executor.memroy=1g --class pi -- 1 > "$out" 2> "$err" < /dev/null &&
+    [ "$(cat "$err")" = "Warning: Unknown config property: spark.executor.memroy (--conf); did you mean spark.executor.memory?" ]
+}
+check "a driver that was started by hand says so itself" unknown_key_of_driver
 
 # ---- masters -----------------------------------------------------------------------------------------------
 
@@ -275,6 +300,23 @@ gone() { # gone PID CODE SECONDS: it ends in time with this code
   local code=$?
   [ $code = "$2" ] || { echo "exit code $code, wanted $2"; return 1; }
 }
+starting() { # starting SIGNAL CODE LINE OPTION…: a driver that waits after LINE, for a master or for executors
+  local signal=$1 code=$2 line=$3 result
+  shift 3
+  mkdir -p "$dir/starting"
+  SPARK_LOCAL_DIRS=$dir/starting "$T" submit --conf spark.log.level=INFO "$@" --class pi "$T" 1 2> "$dir/starting.log" &
+  driver=$!
+  wait_line "$dir/starting.log" "$line" > /dev/null && kill -"$signal" $driver && gone $driver "$code" 5 &&
+    grep "Error: the driver received signal .* before the application began" "$dir/starting.log" &&
+    [ -z "$(ls "$dir/starting")" ]
+  result=$?
+  driver=$long
+  return $result
+}
+long=$driver
+check "SIGTERM: a driver that looks for a master" starting TERM 143 "Failed to connect" --master spark://127.0.0.1:1
+check "SIGINT: a driver that waits for executors" starting INT 130 "Connected to Spark cluster" --master "$master_url" \
+  --conf spark.cores.max=1000 --conf spark.scheduler.minRegisteredResourcesRatio=1
 second_signal() { # its executor does not answer, so the worker waits for it
   local executor
   executor=$(pgrep -f -- "$dir/.*--app-id $app" | head -1)
