@@ -87,32 +87,24 @@ int run(const Role& role, Args args) try { return role.run(args); } catch (const
   return core::kExitFailure;
 }
 
-/// The role that SPARK_K8S_CMD names; all of `args` are its own.
-int run_named(std::span<const Role> roles, const std::string& name, Args args) {
-  if (const Role* role = find(roles, name)) return run(*role, args);
-  net::write_error("Error: SPARK_K8S_CMD is '" + name + "', which is not a role\n" + usage(roles));
-  return core::kExitFailure;
-}
-
-int refuse(std::span<const Role> roles, Args argv) {
-  const std::string what =
-      argv.size() >= 2 ? "Error: '" + std::string(argv[1]) + "' is not a role\n" : "";
-  net::write_error(what + usage(roles));
-  return core::kExitMisuse;
+int refuse(std::span<const Role> roles, const std::string& what, int code) {
+  net::write_error((what.empty() ? "" : "Error: " + what + "\n") + usage(roles));
+  return code;
 }
 
 int run_chosen(std::span<const Role> roles, Args argv) {
   const Choice choice = choose(roles, argv);
   if (choice.role) return run(*choice.role, choice.args);
-  const std::string_view first = argv.size() >= 2 ? argv[1] : "";
-  if (first == "--help" || first == "-h") {
-    net::write_error(usage(roles));
-    return core::kExitOk;
-  }
-  const char* command = std::getenv("SPARK_K8S_CMD");
-  const bool names_no_role = first.empty() || first.starts_with('-');
-  if (command && names_no_role) return run_named(roles, command, argv.subspan(1));
-  return refuse(roles, argv);
+  const char* variable = std::getenv("SPARK_K8S_CMD");
+  const std::string command = variable ? variable : "";
+  if (const Role* role = find(roles, command)) return run(*role, argv.subspan(1));
+  const std::string first(argv.size() >= 2 ? argv[1] : "");
+  if (first == "--help" || first == "-h") return refuse(roles, "", core::kExitOk);
+  if (!command.empty())
+    return refuse(roles, "SPARK_K8S_CMD is '" + command + "', which is not a role",
+                  core::kExitFailure);
+  const bool named = argv.size() >= 2;
+  return refuse(roles, named ? "'" + first + "' is not a role" : "", core::kExitMisuse);
 }
 
 /// A full disk behind stdout shows only when the last bytes go out.

@@ -135,15 +135,21 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
   return addresses;
 }
 
+bool is_host_port(const std::string& text) {
+  size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  std::string host = text.substr(0, colon);
+  std::string port = text.substr(colon + 1);
+  return !port.empty() && port.size() <= 5 &&
+         port.find_first_not_of("0123456789") == std::string::npos && std::stoi(port) <= 65535 &&
+         (!is_ipv6(host) || (host.front() == '[' && host.back() == ']'));
+}
+
 Result<std::string> resolve_address(const std::string& host_port) {
-  size_t colon = host_port.rfind(':');
-  std::string host = host_port.substr(0, colon);
-  bool good = colon != std::string::npos && colon + 1 < host_port.size() &&
-              host_port.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
-              (!is_ipv6(host) || (host.front() == '[' && host.back() == ']'));
-  if (!good)
+  if (!is_host_port(host_port))
     return Error{"address '" + host_port + "' is not of the form host:port ([v6]:port for IPv6)"};
-  Result<std::vector<std::string>> addresses = resolve(host);
+  size_t colon = host_port.rfind(':');
+  Result<std::vector<std::string>> addresses = resolve(host_port.substr(0, colon));
   if (!addresses) return addresses.error();
   return bracketed(addresses->front()) + host_port.substr(colon);
 }

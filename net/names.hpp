@@ -19,6 +19,9 @@ void configure_names();
 /// asked. Errors: what was asked and why there is no answer. Thread: any.
 Result<std::vector<std::string>> resolve(const std::string& host);
 
+/// Whether `text` has the form host:port or [v6]:port, the port a number up to 65535.
+bool is_host_port(const std::string& text);
+
 /// `host:port` (or `[v6]:port`) → the same with a numeric address. Errors: as resolve, or no such
 /// form.
 Result<std::string> resolve_address(const std::string& host_port);

@@ -137,12 +137,6 @@ int properties_descriptor(const std::string& text) {
   return fd;
 }
 
-void print_command(const std::string& program, const std::vector<std::string>& argv) {
-  std::string line = "Spark Command: " + program;
-  for (size_t i = 1; i < argv.size(); ++i) line += " " + argv[i];
-  net::write_error(line + "\n" + std::string(40, '=') + "\n");
-}
-
 /// Client mode: this process becomes the driver.
 int run_driver_here(const SubmitRequest& request) {
   TemporaryFolder folder;
@@ -156,8 +150,7 @@ int run_driver_here(const SubmitRequest& request) {
   if (!folder.path().empty()) argv.insert(argv.end(), {std::string(kFetchedOption), folder.path()});
   argv.push_back("--");
   argv.insert(argv.end(), request.app_args.begin(), request.app_args.end());
-  const char* print = std::getenv("SPARK_PRINT_LAUNCH_COMMAND");
-  if (print && *print) print_command(program, argv);
+  print_launch_command(program, std::span(argv).subspan(1));
   throw conf::Error(net::exec(program, argv).message);
 }
 
@@ -184,8 +177,7 @@ int run(Args args, Parser parse) {
     const SubmitRequest request = parse(words, this_world());
     for (const std::string& line : request.warnings)
       net::write_error("Warning: " + one_line(line) + "\n");
-    if (request.verbose && request.action == conf::Action::kSubmit)
-      net::write_error(conf::verbose_text(request));
+    if (request.verbose) net::write_error(conf::verbose_text(request));
     return carry_out(request);
   } catch (const conf::UsageError& error) {
     const std::string message = one_line(error.what());
@@ -199,6 +191,14 @@ int run(Args args, Parser parse) {
 }
 
 }  // namespace
+
+void print_launch_command(const std::string& program, std::span<const std::string> arguments) {
+  const char* wanted = std::getenv("SPARK_PRINT_LAUNCH_COMMAND");
+  if (!wanted || !*wanted) return;
+  std::string line = "Spark Command: " + program;
+  for (const std::string& argument : arguments) line += " " + argument;
+  net::write_error(line + "\n" + std::string(40, '=') + "\n");
+}
 
 int submit(Args args) { return run(args, conf::parse_submit); }
 

@@ -1,6 +1,8 @@
 // What the submit role hands on to the conversation with a standalone master.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "conf/submit/submit_options.hpp"
@@ -10,6 +12,9 @@ namespace tinderbox::cmd {
 /// The driver's option with the folder that an application was fetched into; it removes it when it
 /// ends.
 inline constexpr std::string_view kFetchedOption = "--remove-at-end";
+
+/// The driver's command, when SPARK_PRINT_LAUNCH_COMMAND asks for it.
+void print_launch_command(const std::string& program, std::span<const std::string> arguments);
 
 /// Cluster deploy mode: the master places the driver on a worker. Returns the exit code.
 /// Errors: conf::Error, one line.

@@ -88,12 +88,24 @@ DriverDescription description_of(const conf::SubmitRequest& request) {
   return d;
 }
 
+/// What the worker will run; its properties go another way, as they may hold secrets.
+std::vector<std::string> arguments_of(const Command& command) {
+  std::vector<std::string> arguments = {"driver"};
+  if (!command.main_class.empty())
+    arguments.insert(arguments.end(), {"--class", command.main_class});
+  arguments.push_back("--");
+  arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
+  return arguments;
+}
+
 }  // namespace
 
 int submit_to_master(const conf::SubmitRequest& request) {
   core::SubmissionOptions options;
   options.masters = masters_of(request.conf);
-  options.request = RequestSubmitDriver{{net::user_name(), {}, 0, ""}, description_of(request)};
+  const DriverDescription driver = description_of(request);
+  print_launch_command(driver.command.elf, arguments_of(driver.command));
+  options.request = RequestSubmitDriver{{net::user_name(), {}, 0, ""}, driver};
   options.wait_for_completion = request.conf.get(conf::kSubmitWaitAppCompletion);
   return converse(std::move(options));
 }

@@ -253,7 +253,7 @@ class Submission {
     const std::optional<Manager> manager = manager_of(request_.master);
     if (!manager)
       throw Error("Master must either be yarn or start with spark, k8s, or local, but was " +
-                  request_.master);
+                  request_.master + "; the masters of this build are " + std::string(kMasterForms));
     request_.manager = *manager;
     const std::string mode =
         typed(kDeployMode.spec).value_or(std::string(*kDeployMode.spec.default_text));
@@ -377,6 +377,7 @@ class Submission {
     set_if_missing(kAppSubmitTime.spec, std::to_string(world_.now_ms), "");
     if (request_.deploy_mode == DeployMode::kCluster) conf = conf.without(kDriverHost.spec.name);
     request_.conf = resolve_resources(std::move(conf));
+    warn_of_local_files();
     request_.conf.check();
   }
 
@@ -408,6 +409,15 @@ class Submission {
       conf = conf.with(key->name, list, was.source, was.detail);
     }
     return conf;
+  }
+
+  /// An archive with this scheme is unpacked; a file has nothing done to it.
+  void warn_of_local_files() {
+    for (const std::string& uri : request_.conf.get(kFiles))
+      if (scheme_of(uri) == "local")
+        request_.warnings.push_back(uri + " of " + std::string(kFiles.spec.name) +
+                                    " is ignored: local: means a file that every machine has "
+                                    "already; the application opens it by its path");
   }
 
   /// The left column of Spark's --verbose, in its order; "null" where nothing was given.

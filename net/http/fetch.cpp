@@ -18,6 +18,7 @@
 #include "net/files.hpp"
 #include "net/http/archive.hpp"
 #include "net/http/http_client.hpp"
+#include "net/names.hpp"
 #include "net/process/launch.hpp"
 
 namespace tinderbox::net {
@@ -161,13 +162,16 @@ Result<int64_t> read_peer(const std::string& url, const FetchOptions& options,
   std::string rest = url.substr(std::strlen("spark://"));
   size_t slash = rest.find('/');
   std::string path = slash == std::string::npos ? "" : rest.substr(slash);
-  if (!path.starts_with("/files/") && !path.starts_with("/jars/"))
+  const std::string address = rest.substr(0, slash);
+  if (!is_host_port(address) || (!path.starts_with("/files/") && !path.starts_with("/jars/")))
     return Error{"'" + url + "' is not of the form spark://host:port/files/name"};
   if (!options.peer)
     return Error{"cannot fetch '" + url + "': this role does not reach a driver's file server"};
   std::string name = percent_decoded(path.substr(path.find('/', 1) + 1));
-  return options.peer(rest.substr(0, slash), name,
-                      [&](std::string_view bytes) { return !cancelled(options) && sink(bytes); });
+  Result<int64_t> size = options.peer(
+      address, name, [&](std::string_view bytes) { return !cancelled(options) && sink(bytes); });
+  if (!size) return Error{"'" + url + "': " + size.error().message};
+  return size;
 }
 
 Result<int64_t> read_source(const FetchSource& source, const FetchOptions& options,

@@ -135,6 +135,20 @@ TEST_CASE("U16 lists become absolute, patterns expand, the application's file is
   CHECK(value(from_file, "spark.files") == "file:/cwd/a.zip,http://h/b");
 }
 
+TEST_CASE("a local: file is ignored with one warning, by whatever way it is named") {
+  const std::string want = "local:/x of spark.files is ignored";
+  for (const std::string line :
+       {"--files local:/x,b.zip app", "--master spark://h:1 --files local:/x app",
+        "--master spark://h:1 --deploy-mode cluster --conf spark.files=local:/x app"}) {
+    INFO(line);
+    const SubmitRequest request = parse(words(line));
+    REQUIRE(request.warnings.size() == 1);
+    CHECK_THAT(request.warnings[0], Contains(want));
+  }
+  // An archive with this scheme is unpacked.
+  CHECK(parse(words("--files b.zip --archives local:/x.tgz app")).warnings.empty());
+}
+
 TEST_CASE("U17 U35 spark-defaults.conf, alone and below a named file") {
   const Files files = {{"/c/spark-defaults.conf", "spark.a 1\nspark.b 1\n"},
                        {"f", "spark.b 2\n"},
@@ -178,6 +192,7 @@ TEST_CASE("U21 managers × modes") {
        "Cluster deploy mode is not applicable to Spark Connect server."},
       {"--master bogus app", "Master must either be yarn or start with spark, k8s, or local"},
       {"--master mesos://h:1 app", "Master must either be yarn or start with spark, k8s, or local"},
+      {"--master foo://x app", "but was foo://x; the masters of this build are local, local[N]"},
       {"--master yarn app",
        "When running with master 'yarn' either HADOOP_CONF_DIR or YARN_CONF_DIR "
        "must be set in the environment."},

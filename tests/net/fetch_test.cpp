@@ -174,9 +174,13 @@ TEST_CASE("a driver's file server is read through the given port") {
   CHECK(asked == "d:7079 my app");
   CHECK(slurp(to.path + "/my app") == "hello");
   CHECK(error_of(net::fetch("spark://d:7079/files/torn", to.path, options)) ==
-        "the driver is gone");
-  CHECK(error_of(net::fetch("spark://d:7079/x", to.path, options)).find("is not of the form") !=
-        std::string::npos);
+        "'spark://d:7079/files/torn': the driver is gone");
+  asked.clear();
+  for (std::string bad : {"spark://d:7079/x", "spark://d/files/x", "spark://d:/files/x",
+                          "spark://d:x/files/x", "spark://d:70000/files/x", "spark:///files/x"})
+    CHECK(error_of(net::fetch(bad, to.path, options)) ==
+          "'" + bad + "' is not of the form spark://host:port/files/name");
+  CHECK(asked.empty());
   CHECK_FALSE(fs::exists(to.path + "/torn"));
 }
 

@@ -377,8 +377,11 @@ TEST_CASE("names: numbers, localhost and brackets need no server") {
   CHECK(*net::resolve("a.localhost") == List{"127.0.0.1", "::1"});
   CHECK(*net::resolve_address("localhost:7077") == "127.0.0.1:7077");
   CHECK(*net::resolve_address("[::1]:7077") == "[::1]:7077");
-  for (std::string bad : {"localhost", "localhost:", "::1:7077", "h:port", ""})
+  for (std::string bad : {"localhost", "localhost:", "::1:7077", "h:port", "h:70000", ":1", ""}) {
+    CAPTURE(bad);
     CHECK_FALSE(net::resolve_address(bad));
+    CHECK_FALSE(net::is_host_port(bad));
+  }
   CHECK(net::bracketed("::1") == "[::1]");
   CHECK(net::bracketed("h") == "h");
   CHECK(net::without_brackets("[::1]") == "::1");

@@ -140,9 +140,19 @@ void SubmissionClient::on(const SubmissionTimer& e, Effects& out) {
   if (e.id != asked_) return;
   if (e.kind == SubmissionTimer::Kind::Poll) return ask_again(out);
   end(kExitFailure,
-      "No response from server: no master answered within " +
-          std::to_string(options_.answer_timeout / std::chrono::seconds(1)) + " s",
+      "No response from server: no master answered at " + asked_url() + " within " +
+          std::to_string(options_.answer_timeout / std::chrono::seconds(1)) +
+          " s; check that host and port are the master's own, not those of its pages",
       out);
+}
+
+/// The master that took the request; before that, all that were asked.
+std::string SubmissionClient::asked_url() const {
+  std::string list;
+  for (size_t i = 0; i < peers_.size(); ++i)
+    if (leader_ == 0 || peers_[i] == leader_)
+      list += (list.empty() ? "" : ",") + options_.masters[i];
+  return "spark://" + list;
 }
 
 void SubmissionClient::end(int code, std::string reason, Effects& out) {

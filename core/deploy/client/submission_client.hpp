@@ -56,6 +56,7 @@ class SubmissionClient {
   void follow(const DriverStatusAnswer& m, Effects& out);
   void ask_again(Effects& out);
   void end(int code, std::string reason, Effects& out);
+  std::string asked_url() const;
 
   SubmissionOptions options_;
   std::vector<PeerId> peers_;  // as many as masters; 0: not connected

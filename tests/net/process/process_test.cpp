@@ -266,7 +266,8 @@ TEST_CASE("a program behind a URL is fetched first") {
   CHECK(world.processes.count() == 3);
   world.run();
   CHECK(world.exits == std::map<uint64_t, int32_t>{{1, 3}, {2, 4}});
-  CHECK(world.errors == std::map<uint64_t, std::string>{{3, "no file other"}});
+  CHECK(world.errors ==
+        std::map<uint64_t, std::string>{{3, "'spark://driver:7079/files/other': no file other"}});
   CHECK(fs::exists(dir.path + "/2/app"));
 }
 

@@ -166,7 +166,7 @@ master "spark:// with a port that is none" spark://localhost:x 1 "spark://localh
 master "local-cluster with too little memory" 'local-cluster[1,1,10]' 1 "10 MiB/worker" "1024 MiB/executor"
 master "local-cluster with a part missing" 'local-cluster[1,1]' 1 "local-cluster\[1,1\]" "local-cluster\[W,C,M\]"
 master "local[0]" 'local[0]' 1 "0 threads"
-master "an unknown kind of master" bogus://h 1 "spark, k8s, or local"
+master "an unknown kind of master" bogus://h 1 "spark, k8s, or local, but was bogus://h; .*tinderbox://host:port"
 master "a host that has no address" spark://no-such-host.invalid:7077 1 "no-such-host.invalid"
 master "no master there" spark://127.0.0.1:1 1 "All masters are unresponsive" "spark://127.0.0.1:1" "3 tries of 1 s"
 three_tries() { [ "$(grep -c 'WARN.*Failed to connect to master spark://127.0.0.1:1' "$err")" = 3 ]; }
@@ -180,6 +180,18 @@ bad "--status, no master there" 1 "127.0.0.1:1" -- "$T" submit --master spark://
 bad "an unknown role" 2 "bogus" "not a role" -- "$T" bogus
 bad "an unknown SPARK_K8S_CMD" 1 "SPARK_K8S_CMD" "bogus" -- env SPARK_K8S_CMD=bogus "$T"
 bad "SPARK_K8S_CMD with options: the role's own error" 1 "is required; tinderbox executor" -- env SPARK_K8S_CMD=executor "$T" --driver-url x
+bad "SPARK_K8S_CMD=init with a file that is not there" 1 "$dir/nothing" "does not exist" -- env SPARK_K8S_CMD=init "$T" "$dir/nothing"
+bad "SPARK_K8S_CMD=worker with a URL: the role's own error" 1 "host:port" -- env SPARK_K8S_CMD=worker "$T" spark://127.0.0.1
+bad "the first argument beats SPARK_K8S_CMD" 1 "nothing to fetch" -- env SPARK_K8S_CMD=master "$T" init
+bad "the program's name beats SPARK_K8S_CMD" 1 "nothing to fetch" -- env SPARK_K8S_CMD=master bash -c "exec -a tinderbox-init '$T'"
+bad "an empty SPARK_K8S_CMD is none" 2 "'text.txt' is not a role" -- env SPARK_K8S_CMD= "$T" text.txt
+named_role() {
+  SPARK_K8S_CMD=run-example timeout 60 "$T" --master 'local[2]' pi 2 | grep '^Pi is roughly' &&
+    SPARK_K8S_CMD=driver timeout 60 "$FAULTS" --conf spark.master='local[2,4]' --class faults -- throw | grep 'right result' &&
+    SPARK_K8S_CMD=driver "$T" --help 2>&1 | grep -e --properties-file &&
+    SPARK_K8S_CMD= "$T" --help 2>&1 | grep '^Usage: tinderbox ROLE'
+}
+check "SPARK_K8S_CMD names the role, all arguments are its own, also in an application's binary" named_role
 bad "a full disk behind stdout" 1 "standard output" -- sh -c "'$T' run-example --master 'local[1]' pi 2 > /dev/full"
 bad "history" 1 "history" "event logs" -- "$T" history
 bad "a worker without a master" 1 "master" -- "$T" worker
@@ -196,6 +208,8 @@ bad "a recovery mode that is none" 1 "spark.deploy.recoveryMode" "ZOOKEEPER" "FI
 bad "an executor without its options" 1 "--driver-url" -- "$T" executor
 bad "init with nothing to fetch" 1 "nothing to fetch" -- "$T" init
 bad "init of a file that is not there" 1 "$dir/nothing" -- "$T" init --directory "$dir/fetched" "$dir/nothing"
+bad "init of a driver's file without the port" 1 "'spark://127.0.0.1/files/x' is not of the form spark://host:port/files/name" -- \
+  timeout 3 "$T" init --directory "$dir/fetched" spark://127.0.0.1/files/x
 bad "a benchmark that is none" 1 "bogus" "null_tasks_per_s" -- "$T" bench bogus
 
 # ---- a live cluster --------------------------------------------------------------------------------------------
@@ -222,6 +236,11 @@ options_win() {
 }
 check "a master's options win" options_win
 check "an application by URL on a cluster: it runs, nothing is left" runs_from_web "$master_url"
+perl -MIO::Socket::INET -e '$| = 1; my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1"); print $s->sockport, "\n"; sleep 60' > "$dir/silent.out" &
+pids+=("$!")
+silent=127.0.0.1:$(wait_line "$dir/silent.out" '^[0-9]+$')
+bad "cluster mode, what listens is no master" 1 "No response from server" "at spark://$silent within" "check that host and port" -- \
+  "$T" submit --master "spark://$silent" --deploy-mode cluster --class pi "$T" 1
 
 known_driver() {
   "$FAULTS" submit --master "$master_url" --deploy-mode cluster --conf spark.cores.max=1 --class faults "$FAULTS" long 300 > "$out" 2> "$err" || return 1
@@ -281,7 +300,7 @@ from_driver() {
 check "init: a file that a driver hands out" from_driver
 bad "init: a file that the driver does not hand out" 1 "nothing.txt" -- \
   "$T" init --directory "$dir/fetched" "spark://127.0.0.1:$block_port/files/nothing.txt"
-bad "init: no driver there" 1 "127.0.0.1:1" -- \
+bad "init: no driver there" 1 "'spark://127.0.0.1:1/files/in.txt': cannot fetch file/in.txt" -- \
   "$T" init --directory "$dir/fetched" --conf spark.shuffle.io.maxRetries=0 spark://127.0.0.1:1/files/in.txt
 bad "an executor of another build" 1 "build id" "run both from the same file" -- \
   "$T" executor --driver-url "$driver_url" --executor-id 99 --cores 1 --app-id "$app" --hostname 127.0.0.1 --conf spark.log.level=ERROR

@@ -52,6 +52,20 @@ env -i PATH="$PATH" SPARK_EXECUTOR_MEMORY=2g SPARK_PRINT_LAUNCH_COMMAND=1 "$bina
 contains_all "spark.task.cpus=2  (file f.conf) ⏎ spark.executor.memory=2g  (environment SPARK_EXECUTOR_MEMORY) ⏎ \
 spark.api.token=*********(redacted) ⏎ did you mean spark.executor.memory? ⏎ Spark Command: ⏎ driver --properties-file"
 grep -q abc "$cwd/out" && complain "a secret was printed"
+call="submit to a worker: the command that will run there"
+env -i PATH="$PATH" SPARK_PRINT_LAUNCH_COMMAND=1 "$binary" submit --master spark://127.0.0.1:1 --deploy-mode cluster \
+  --class X "$binary" a b >"$cwd/out" 2>&1 </dev/null
+contains_all "Spark Command: file:$binary driver --class X -- a b"
+for action in --status --kill; do
+  call="submit --verbose $action"
+  env -i PATH="$PATH" "$binary" submit --verbose --master spark://127.0.0.1:1 $action d1 --conf spark.my.password=s3cret \
+    >"$cwd/out" 2>&1 </dev/null
+  contains_all "Parsed arguments: ⏎   master                  spark://127.0.0.1:1 ⏎ Resolved properties, and where each came from: ⏎ \
+spark.my.password=*********(redacted)"
+done
+call="a local: file"
+env -i PATH="$PATH" "$binary" submit --master 'local[1]' --files local:/etc/hostname --class X "$binary" >"$cwd/out" 2>&1 </dev/null
+contains_all "Warning: local:/etc/hostname of spark.files is ignored"
 call="a file that is no application"
 env -i PATH="$PATH" "$binary" submit --class X f.conf >"$cwd/out" 2>&1 </dev/null
 [ $? = 1 ] || complain "wanted exit code 1"

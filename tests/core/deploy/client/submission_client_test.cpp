@@ -109,6 +109,21 @@ TEST_CASE("submit: ways to fail, each exit 1") {
   CHECK_FALSE(f.exit->reason.empty());
 }
 
+TEST_CASE("a port without a master behind it: the URLs that were asked, and what to check") {
+  Fixture f(submit_to({"a:1", "b:2"}));
+  f.start(2);
+  std::string want = "at spark://a:1,b:2 within 10 s";
+  SECTION("no master answers the request") {}
+  SECTION("the one that took it answers no more") {
+    f.receive(2, SubmitDriverAnswer{true, {"driver-1"}, ""});
+    want = "at spark://b:2 within 10 s";
+  }
+  f.on(*f.timer);
+  REQUIRE(f.exit);
+  CHECK_THAT(f.exit->reason, Catch::Matchers::Contains(want) &&
+                                 Catch::Matchers::Contains("check that host and port are"));
+}
+
 TEST_CASE("kill and status: answers and unknown ids") {
   const bool known = GENERATE(true, false);
   SubmissionOptions o = submit_to({"a:1"});
