@@ -13,5 +13,6 @@ inline constexpr int kExitHeartbeatFailure = 56;
 inline constexpr int kExitClassNotFound = 101;
 inline constexpr int kExitSignalBase = 128;
 inline constexpr int kExitNoArguments = 255;
+inline constexpr int kExitClusterError = 255;  // told by --status and a submit that waits
 
 }  // namespace tinderbox::core

@@ -118,8 +118,10 @@ void SubmissionClient::follow(const DriverStatusAnswer& m, Effects& out) {
                           m.worker_host_port + "."});
     told_ = line;
   }
-  if (!m.exception.empty())
-    return end(kExitFailure, "Exception from the cluster: " + m.exception, out);
+  // Of an application that failed it is how its driver ended: the cluster did its part.
+  if (state == DriverState::Failed && !m.exception.empty()) out.push_back(Print{m.exception});
+  if (state != DriverState::Failed && !m.exception.empty())
+    return end(kExitClusterError, "Exception from the cluster: " + m.exception, out);
   if (is_terminal(state)) return end(kExitOk, "", out);
   bool placed = state == DriverState::Running && !options_.wait_for_completion;
   if (leader_ != 0 && (placed || (!options_.wait_for_completion && ++polled_ >= options_.polls)))

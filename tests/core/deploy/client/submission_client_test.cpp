@@ -70,9 +70,21 @@ TEST_CASE(
     REQUIRE_FALSE(f.exit);
     f.on(*f.timer);
   }
-  f.receive(1, status(DriverState::Failed));
+  f.receive(1, DriverStatusAnswer{true, DriverState::Failed, {}, "", "Command exited with code 3"});
   REQUIRE(f.exit);
   CHECK(f.exit->code == 0);
+  CHECK(f.exit->reason.empty());
+  CHECK(f.printed.back() == "Command exited with code 3");
+}
+
+TEST_CASE("submit: what the cluster could not do exits 255 as Spark does") {
+  Fixture f(submit_to({"a:1"}));
+  f.start(1);
+  f.receive(1, SubmitDriverAnswer{true, {"driver-1"}, ""});
+  f.receive(1, DriverStatusAnswer{true, DriverState::Error, {}, "", "no such file"});
+  REQUIRE(f.exit);
+  CHECK(f.exit->code == 255);
+  CHECK(f.exit->reason == "Exception from the cluster: no such file");
 }
 
 TEST_CASE("submit: ways to fail, each exit 1") {
@@ -98,11 +110,6 @@ TEST_CASE("submit: ways to fail, each exit 1") {
   SECTION("refused") {
     f.on(Connected{0, 1});
     f.receive(1, SubmitDriverAnswer{false, {}, "no"});
-  }
-  SECTION("the cluster could not start it") {
-    f.on(Connected{0, 1});
-    f.receive(1, SubmitDriverAnswer{true, {"driver-1"}, ""});
-    f.receive(1, DriverStatusAnswer{true, DriverState::Error, {}, "", "no such file"});
   }
   REQUIRE(f.exit);
   CHECK(f.exit->code == 1);
