@@ -85,7 +85,7 @@ unprivileged() {
   [ "$(id -u)" = 0 ] || return 0
   rm -rf "$root/tmp"
   as_user() { timeout -k 5 60 chroot --userspec=185:185 "$root" /tinderbox run-example --master 'local[2]' "$@"; }
-  wants 1 'spark\.local\.dir' as_user pi 4
+  wants 53 'spark\.local\.dir' as_user pi 4
   install -d -o 185 -g 185 "$root/scratch"
   wants 0 'Pi is roughly 3\.' as_user --conf spark.local.dir=/scratch pi 4
   rm -rf "$root/scratch"
