@@ -19,6 +19,12 @@ void Lists::push(int32_t key, int32_t index) {
   first_ = std::min(first_, at);
 }
 
+size_t Lists::entries() const {
+  size_t n = 0;
+  for (const List& list : lists_) n += list.stack.size();
+  return n;
+}
+
 PendingTasks::PendingTasks(const Places& places, Executors& executors, int32_t fresh)
     : places_(places), executors_(executors), fresh_(fresh), located_(places.any()) {
   start_over();
@@ -32,6 +38,10 @@ void PendingTasks::start_over() {
   if (!located_) return;
   expect_places();
   for (int32_t i = fresh_; i-- > 0;) list(i);
+}
+
+size_t PendingTasks::entries() const {
+  return again_.size() + no_prefs_.size() + for_executor_.entries() + for_host_.entries();
 }
 
 /// Lists that grow as they are filled would have room for twice as much.

@@ -24,6 +24,7 @@ class Lists {
   /// `sizes[key]` indices will come.
   void expect(const std::vector<int32_t>& sizes);
   void push(int32_t key, int32_t index);
+  size_t entries() const;
   /// Null: nothing was ever pushed there.
   Stack* at(int32_t key) {
     return listed(static_cast<size_t>(key)) ? &lists_[static_cast<size_t>(key)].stack : nullptr;
@@ -62,6 +63,8 @@ class PendingTasks {
   void push(int32_t index);
   /// All wait, as from the start. What push() left more than once goes.
   void start_over();
+  /// Of all lists, those not wanted any more too.
+  size_t entries() const;
   /// A task for that executor at most as far away as `max`. wanted(index) false: drop it;
   /// fits(index) false: leave it to another executor.
   template <class Wanted, class Fits>

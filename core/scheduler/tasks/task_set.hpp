@@ -121,6 +121,8 @@ class TaskSet {
   void take_back(int32_t index, int32_t number, int32_t copy_on = -1);
   /// Nothing runs any more: all tasks wait as they did at first.
   void start_over() { pending_tasks_.start_over(); }
+  /// Entries of the lists of pending tasks.
+  size_t listed() const { return pending_tasks_.entries(); }
   /// False: it was successful before.
   bool succeed(int32_t index, Winner winner);
   /// Successful by another attempt of the stage, or not worth running any more.
