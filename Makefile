@@ -66,7 +66,7 @@ LIBS := $(if $(ZMQ_DIR),$(ZMQ_DIR)/lib/libzmq.a) -Wl,--start-group $(PACKAGED) -
 SOURCES := $(wildcard main.cpp) $(sort $(shell find cmd core net conf -name '*.cpp' 2>/dev/null))
 APP_SRC := $(filter cmd/apps/%,$(SOURCES))
 LIB_SRC ?= $(filter-out $(APP_SRC),$(SOURCES))
-TEST_SRC ?= $(sort $(shell find tests -name '*.cpp' -not -path tests/run.cpp -not -path 'tests/apps/*' -not -path 'tests/sim/*' -not -path 'tests/data/*' -not -path 'tests/compile_fail/*'))
+TEST_SRC ?= $(sort $(shell find tests -name '*.cpp' -not -path tests/run.cpp -not -path 'tests/apps/*' -not -path 'tests/sim/*' -not -path 'tests/processes/*'))
 TEST_BIN ?= $(B)/tests/run
 SIM_SRC := $(sort $(shell find tests/sim -name '*.cpp'))
 HEADERS := $(sort $(shell find cmd core net conf tests -name '*.hpp' 2>/dev/null))
@@ -150,14 +150,14 @@ sim: $(B)/tests/sim
 ##: compile one test with just the sources whose headers it reaches, and run it: TEST=tests/net/x_test.cpp [ONLY=…]
 .PHONY: one
 one: $(B)/libraries
-	@reached=$$(CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' tests/reach.sh $(TEST)); \
+	@reached=$$(CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' tests/scripts/reach.sh $(TEST)); \
 	  $(MAKE) unit BATCH=1 OBJ=$(B)/one TEST_SRC="$$(grep ^tests/ <<< "$$reached" | tr '\n' ' ')" \
 	    LIB_SRC="$$(grep -v ^tests/ <<< "$$reached" | tr '\n' ' ')" TEST_BIN=$(B)/tests/one-$(basename $(notdir $(TEST)))
 
 ##: unit tests, layer and header checks, every tests/processes/…_test.sh; ends with `N passed, N failed`
 .PHONY: test
 test: test-packages all $(TEST_APPS) $(TEST_BIN) $(B)/tests/sim
-	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/all.sh
+	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/scripts/all.sh
 
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=]
 .PHONY: chaos
@@ -167,7 +167,7 @@ chaos: test-packages all $(B)/tests/chaos
 ##: breaks one rule of the scheduler at a time; a test must notice each
 .PHONY: mutants
 mutants: $(TEST_BIN)
-	@tests/mutants.sh
+	@tests/scripts/mutants.sh
 
 ##: the unit tests under the address and undefined-behaviour sanitizers
 .PHONY: asan
@@ -182,7 +182,7 @@ tsan:
 ##: branch coverage of core/scheduler by the tests of tests/core/scheduler; fails below 95 %
 .PHONY: coverage
 coverage:
-	@tests/coverage.sh
+	@tests/scripts/coverage.sh
 
 ##: the binary for aarch64, cross-built into build/aarch64, and run by an emulator
 .PHONY: aarch64
@@ -206,7 +206,7 @@ format-check: lint-packages
 	@bad=$$(clang-format-16 --dry-run $(FORMATTED) 2>&1 | sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: warning: code should.*/\1/p' | sort -u); [ -z "$$bad" ] || \
 	  { echo "not formatted (make format does it):" $$bad; exit 1; }
 layers:
-	@tests/layers.sh
+	@tests/scripts/layers.sh
 ##: rewrite every source by .clang-format
 format: lint-packages
 	@clang-format-16 -i $(FORMATTED)
@@ -218,7 +218,7 @@ $(B)/tidy/%.ok: % .clang-tidy $(B)/libraries | lint-packages
 ##: the cluster that counts the words of a book, start to stop
 .PHONY: demo
 demo: test-packages all
-	@tests/demo.sh
+	@tests/scripts/demo.sh
 
 ##: the figures: `tinderbox bench`, those of the Driver machine alone, and the programs of bench/
 .PHONY: bench

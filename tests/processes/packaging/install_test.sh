@@ -25,7 +25,7 @@ bash -n "$t/usr/share/bash-completion/completions/tinderbox"
 
 # An application of five lines, built in a folder of its own.
 mkdir "$t/app"
-cp tests/data/outside.cpp "$t/app/"
+cp tests/processes/packaging/outside.cpp "$t/app/"
 cd "$t/app"
 flags=$(PKG_CONFIG_PATH=$t/usr/lib/pkgconfig pkg-config --cflags --libs --static tinderbox)
 case $flags in *"$OLDPWD"*) die "the installed tinderbox.pc points into the source tree: $flags" ;; esac

@@ -2,7 +2,7 @@
 # Everything `make test` runs, in turn; a failure does not stop the rest. Ends with `N passed, N failed`, where
 # each unit test case, each script tests/processes/…_test.sh and each check counts one. ONLY=word runs the steps so named.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 export TINDERBOX=$PWD/build/tinderbox
 logs=$PWD/build/test-logs
 mkdir -p "$logs"
@@ -39,8 +39,8 @@ cases_of() {
 
 step unit "${MAKE:-make}" unit
 step sim "${MAKE:-make}" sim SEEDS=1000
-step layers tests/layers.sh
-step mutants_apply env CHECK=1 tests/mutants.sh
+step layers tests/scripts/layers.sh
+step mutants_apply env CHECK=1 tests/scripts/mutants.sh
 step headers "${MAKE:-make}" headers
 for script in $(find tests/processes -name "*_test.sh" | sort); do
   [ "$(basename "$script")" = image_test.sh ] && continue  # part of `make image`

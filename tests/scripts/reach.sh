@@ -1,12 +1,12 @@
 #!/bin/bash
-# tests/reach.sh TEST.cpp…: these and the sources that they need, one a line: what belongs to the headers that they
+# tests/scripts/reach.sh TEST.cpp…: these and the sources that they need, one a line: what belongs to the headers that they
 # reach. A source belongs to the header of its name; one that has none, to the headers beside it that it includes; if
 # there are none, to the first one. Uses $CXX and $CPPFLAGS.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 declare -A sources=() reached=()
 while read -r header source; do sources[$header]+=" $source"; done < <(
-  find core net conf cmd tests -name '*.cpp' -not -path 'cmd/apps/*' -not -path 'tests/apps/*' -not -path 'tests/compile_fail/*' |
+  find core net conf cmd tests -name '*.cpp' -not -path 'cmd/apps/*' -not -path 'tests/apps/*' -not -path 'tests/processes/*' |
     while read -r f; do
       if [ -f "${f%.cpp}.hpp" ]; then echo "${f%.cpp}.hpp $f"; else echo "? $f"; fi
     done | sort | awk '

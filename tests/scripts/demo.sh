@@ -2,7 +2,7 @@
 # The demo: a standalone cluster on loopback counts the words of the King James Bible, in client and in
 # cluster deploy mode; the counts are checked against coreutils.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . tests/processes/cluster.sh
 finish() { local code=$?; stop_cluster; [ $code -ne 0 ] || rm -rf "$dir"; exit $code; }
 trap finish EXIT

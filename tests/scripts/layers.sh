@@ -1,7 +1,7 @@
 #!/bin/bash
 # The direction of includes and who may touch the world: cmd → core → {net, conf}; net and conf include only
 # themselves; a folder of core includes only itself and those after it in `order`; only net/ talks to the
-# network, the clock and processes. `tests/layers.sh [ROOT]`; without ROOT it also tests itself.
+# network, the clock and processes. `tests/scripts/layers.sh [ROOT]`; without ROOT it also tests itself.
 set -euo pipefail
 
 # Prints one line per breach in the tree $1; fails if there is one.
@@ -99,5 +99,5 @@ self_test() {
 if [ $# -gt 0 ]; then
   check "$1"
 else
-  check "$(dirname "$0")/.." && self_test
+  check "$(dirname "$0")/../.." && self_test
 fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Breaks one rule at a time and sees that a test notices: tests/mutants.sh [NAME…].
-# A tests/mutants/NAME.patch starts with `rule: …` and `first: [tag]…`, and changes core/. It is applied to a copy of the
-# tree; what it changes is compiled without optimisation, all else is as it was built. The tests of its tags run, then
-# those of all machines, then the simulator, until one fails. A mutant that all let pass has survived, one that no
-# longer applies or compiles is stale; both fail the run.
+# Breaks one rule at a time and sees that a test notices: tests/scripts/mutants.sh [NAME…].
+# A tests/mutants/SUBJECT/NAME.patch starts with `rule: …` and `first: [tag]…`, and changes core/. It is applied to a
+# copy of the tree; what it changes is compiled without optimisation, all else is as it was built. The tests of its tags
+# run, then those of all machines, then the simulator, until one fails. A mutant that all let pass has survived, one that
+# no longer applies or compiles is stale; both fail the run.
 #   SEEDS=1000  of the simulator, for each    ONLY='map*'  mutants by name    SHARD=1/2  the first half of them
 #   CHECK=1     builds and runs nothing: sees that every patch applies, and names those that do not
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 seeds=${SEEDS:-1000} shard=${SHARD:-1/1}
 tree=$PWD copy=$PWD/build/mutants/${shard%/*} log=$PWD/build/mutants/log-${shard%/*}
 machines='[dag],[commit],[map_outputs],[task_set],[task_scheduler],[launch_ahead],[driver],[pools],[health],[speculation]'
@@ -31,7 +31,7 @@ check() {
   [ $failed = 0 ]
 }
 if [ "${CHECK:-}" = 1 ]; then
-  check tests/mutants/*.patch
+  check tests/mutants/*/*.patch
   exit
 fi
 
@@ -40,7 +40,8 @@ mkdir -p "$copy/build" "$log"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp -a --parents -t "$copy" || exit 1
 cp -al build/obj build/deps.mk build/libraries "$copy/build/" || { echo "mutants: make unit first"; exit 1; }
 
-head_of() { sed -n "s/^$1: //p" "$tree/tests/mutants/$2.patch"; }
+patch_of() { find "$tree/tests/mutants" -name "$1.patch"; }
+head_of() { sed -n "s/^$1: //p" "$(patch_of "$2")"; }
 # The first test that failed, from a log of the unit tests.
 failed_test() { sed -n '/^-----/{n;p;q}' "$1"; }
 # Compiles and links. Precompiled headers were made with other flags: the compiler says so and goes on without them.
@@ -69,8 +70,8 @@ restore() {
   cp -alf "$tree/build/obj" build/
 }
 try() {
-  local name=$1 patch=$tree/tests/mutants/$1.patch by
-  local files
+  local name=$1 patch files by
+  patch=$(patch_of "$1")
   mapfile -t files < <(sed -n 's|^+++ b/||p' "$patch")
   if ! patch -s -p1 -F3 < "$patch" > "$log/$name.patch" 2>&1; then
     echo "STALE     $name: the patch does not apply: $log/$name.patch" && failed=$((failed + 1))
@@ -89,7 +90,7 @@ try() {
 if [ $# -gt 0 ]; then
   names=("$@")
 else
-  mapfile -t names < <(cd tests/mutants && ls ${ONLY:-*}.patch | sed 's/\.patch$//' | awk -v s="$shard" \
+  mapfile -t names < <(find tests/mutants -name "${ONLY:-*}.patch" | sed 's|.*/||; s|\.patch$||' | sort | awk -v s="$shard" \
     'BEGIN { split(s, part, "/") } NR % part[2] == part[1] % part[2]')
 fi
 cd "$copy" || exit 1

@@ -2,9 +2,9 @@
 # Branch coverage of core/scheduler by the unit tests of tests/core/scheduler, built in build/coverage: one line a file,
 # then the total, which must reach $LEAST per cent.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 least=${LEAST:-95} build=build/coverage
-mapfile -t reached < <(tests/reach.sh $(find tests/core/scheduler -name '*_test.cpp'))
+mapfile -t reached < <(tests/scripts/reach.sh $(find tests/core/scheduler -name '*_test.cpp'))
 tests=$(printf '%s\n' "${reached[@]}" | grep ^tests/ | paste -sd ' ')
 sources=$(printf '%s\n' "${reached[@]}" | grep -v ^tests/ | paste -sd ' ')
 missed=$(comm -13 <(printf '%s\n' "${reached[@]}" | sort) <(find core/scheduler -name '*.cpp' | sort))
