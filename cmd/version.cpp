@@ -1,19 +1,23 @@
 // The version role. `--keys` prints the reference page of all settings, for docs/.
 #include <cstdio>
-#include <string_view>
 
+#include "cmd/command_line.hpp"
 #include "cmd/roles/roles.hpp"
 #include "conf/conf.hpp"
+#include "core/status/exit_codes.hpp"
 
 namespace tinderbox::cmd {
 
 int version(Args args) {
-  if (args.size() == 1 && std::string_view(args[0]) == "--keys") {
+  bool keys = false;
+  CommandLine line("version", "Prints the version on stdout.");
+  line.option("--keys", &keys, "print the reference page of all settings instead");
+  if (const std::optional<int> code = line.parse(args)) return *code;
+  if (keys)
     std::fputs(conf::reference_page().c_str(), stdout);
-    return 0;
-  }
-  std::printf("tinderbox version %s\n", TINDERBOX_VERSION);
-  return 0;
+  else
+    std::printf("tinderbox version %s\n", TINDERBOX_VERSION);
+  return core::kExitOk;
 }
 
 }  // namespace tinderbox::cmd

@@ -21,14 +21,61 @@ std::string folded(std::string_view text) {
 /// How many edits a name of this length may be away: short names are near to everything.
 int tolerance(size_t length) { return length < 14 ? 1 : length < 24 ? 2 : 3; }
 
+bool in_family(std::string_view key) {
+  return std::any_of(key_families().begin(), key_families().end(),
+                     [&](std::string_view family) { return key.starts_with(family); });
+}
+
+constexpr std::string_view kResourceParts[] = {"amount", "discoveryScript", "vendor"};
+
+/// `spark.worker.resource.gpu.amount` → `amount`; none: no key of a custom resource.
+std::optional<std::string_view> resource_part(std::string_view key) {
+  for (std::string_view family : {"spark.driver.resource.", "spark.executor.resource.",
+                                  "spark.task.resource.", "spark.worker.resource."})
+    if (key.starts_with(family) && key.find('.', family.size()) != key.npos)
+      return key.substr(key.rfind('.') + 1);
+  return {};
+}
+
+bool is_resource_part(std::string_view part) {
+  return std::find(std::begin(kResourceParts), std::end(kResourceParts), part) !=
+         std::end(kResourceParts);
+}
+
+/// The nearest of names that it looks at.
+class Nearest {
+ public:
+  Nearest(std::string_view wanted, int most) : wanted_(folded(wanted)), distance_(most + 1) {}
+  void consider(std::string_view name) {
+    const size_t gap =
+        name.size() > wanted_.size() ? name.size() - wanted_.size() : wanted_.size() - name.size();
+    if (gap >= static_cast<size_t>(distance_)) return;
+    const int distance = edit_distance(wanted_, folded(name));
+    if (distance < distance_) distance_ = distance, best_ = name;
+  }
+  std::optional<std::string_view> best() const { return best_; }
+
+ private:
+  std::string wanted_;
+  int distance_;
+  std::optional<std::string_view> best_;
+};
+
+std::optional<std::string> nearest_part(std::string_view key, std::string_view part) {
+  Nearest nearest(part, 2);
+  for (std::string_view known : kResourceParts) nearest.consider(known);
+  if (!nearest.best()) return {};
+  return std::string(key.substr(0, key.size() - part.size())) + std::string(*nearest.best());
+}
+
 }  // namespace
 
 bool is_known(std::string_view key) {
   if (find_key(key)) return true;
   const auto names = spark_names();
   if (std::find(names.begin(), names.end(), key) != names.end()) return true;
-  return std::any_of(key_families().begin(), key_families().end(),
-                     [&](std::string_view family) { return key.starts_with(family); });
+  const std::optional<std::string_view> part = resource_part(key);
+  return part ? is_resource_part(*part) : in_family(key);
 }
 
 int edit_distance(std::string_view a, std::string_view b) {
@@ -49,21 +96,14 @@ int edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
-std::optional<std::string_view> nearest_key(std::string_view key) {
+std::optional<std::string> nearest_key(std::string_view key) {
   if (is_known(key)) return {};
-  const std::string wanted = folded(key);
-  std::optional<std::string_view> best;
-  int best_distance = tolerance(key.size()) + 1;
-  const auto consider = [&](std::string_view name) {
-    const size_t gap =
-        name.size() > wanted.size() ? name.size() - wanted.size() : wanted.size() - name.size();
-    if (gap >= static_cast<size_t>(best_distance)) return;
-    const int distance = edit_distance(wanted, folded(name));
-    if (distance < best_distance) best_distance = distance, best = name;
-  };
-  for (const KeySpec* known : catalogue()) consider(known->name);
-  for (std::string_view name : spark_names()) consider(name);
-  return best;
+  if (const auto part = resource_part(key)) return nearest_part(key, *part);
+  Nearest nearest(key, tolerance(key.size()));
+  for (const KeySpec* known : catalogue()) nearest.consider(known->name);
+  for (std::string_view name : spark_names()) nearest.consider(name);
+  if (!nearest.best()) return {};
+  return std::string(*nearest.best());
 }
 
 std::vector<std::string> misspelling_warnings(const Conf& conf) {
@@ -73,7 +113,7 @@ std::vector<std::string> misspelling_warnings(const Conf& conf) {
     if (is_known(name)) continue;
     if (const auto meant = nearest_key(name))
       lines.push_back("Unknown config property: " + name + " (" + show_origin(entry) +
-                      "); did you mean " + std::string(*meant) + "?");
+                      "); did you mean " + *meant + "?");
     else if (ours)
       lines.push_back("Unknown config property: " + name + " (" + show_origin(entry) +
                       "); it has no effect");

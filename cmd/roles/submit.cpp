@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "cmd/temporary_folder.hpp"
 #include "conf/sources/properties.hpp"
 #include "conf/submit/submit_table.hpp"
+#include "core/api/runtime/application.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/http/fetch.hpp"
 #include "net/log.hpp"
@@ -154,10 +156,21 @@ int run_driver_here(const SubmitRequest& request) {
   throw conf::Error(net::exec(program, argv).message);
 }
 
+/// What run-example takes: the applications of this binary.
+std::string example_names() {
+  std::string text = "\nExamples, for run-example and for --class with this binary:\n";
+  for (const Application& a : applications())
+    text += "  " + std::string(a.name) +
+            std::string(28 - std::min<size_t>(a.name.size(), 27), ' ') + std::string(a.help) + "\n";
+  return text;
+}
+
+std::string whole_help() { return conf::submit_help() + example_names(); }
+
 int carry_out(const SubmitRequest& request) {
   switch (request.action) {
     case conf::Action::kHelp:
-      net::write_error(conf::submit_help());
+      net::write_error(whole_help());
       return core::kExitOk;
     case conf::Action::kVersion:
       return version({});
@@ -182,7 +195,7 @@ int run(Args args, Parser parse) {
   } catch (const conf::UsageError& error) {
     const std::string message = one_line(error.what());
     if (!message.empty()) net::write_error("Error: " + message + "\n");
-    net::write_error(error.whole_help() ? conf::submit_help() : conf::submit_synopsis());
+    net::write_error(error.whole_help() ? whole_help() : conf::submit_synopsis());
     return error.exit_code();
   } catch (const conf::Error& error) {
     net::write_error("Error: " + one_line(error.what()) + "\n");

@@ -59,6 +59,9 @@ Pairs parse_toml(std::string_view text) {
     std::ostringstream line;
     line << "line " << error.source().begin.line << ", column " << error.source().begin.column
          << ": " << error.description();
+    if (error.description().find("redefine existing") != std::string_view::npos)
+      line << "; write a key below another key's value in quotes, such as "
+              "\"spark.speculation.interval\" beside spark.speculation";
     throw Error(line.str());
   }
 }

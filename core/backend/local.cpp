@@ -62,7 +62,7 @@ class LocalBackend final : public Backend {
     o.executor.driver_address = "in process";
     o.executor.id = {"driver"};
     o.executor.host = place_.host;
-    o.executor.cores = threads_ * place_.conf.get(conf::kTaskCpus);
+    o.executor.cores = threads_;
     o.executor.who.app = app;
     o.executor.build_id = place_.build_id;
     o.executor.code_hash = place_.code_hash;

@@ -151,14 +151,18 @@ TEST_CASE("misspelt keys are answered with the nearest known one") {
       {"spark.mastre", "spark.master"},
       {"tinderbox.task.launchahead", "tinderbox.task.launchAhead"},
       {"spark.kubernetes.container.imag", "spark.kubernetes.container.image"},
+      {"spark.worker.resource.gpu.amuont", "spark.worker.resource.gpu.amount"},
+      {"spark.driver.resource.gpu.discoveryscript", "spark.driver.resource.gpu.discoveryScript"},
   };
   for (const Case& c : cases) {
     INFO(c.key);
     CHECK(nearest_key(c.key) == c.want);
   }
-  for (const char* key : {"spark.executor.memory", "spark.yarn.queue", "spark.executorEnv.MEMROY",
-                          "spark.hadoop.fs.x", "spark.deploy.spreadOut", "spark.my.password",
-                          "spark.myapp.input", "spark.sql.anything"}) {
+  for (const char* key :
+       {"spark.executor.memory", "spark.yarn.queue", "spark.executorEnv.MEMROY",
+        "spark.hadoop.fs.x", "spark.deploy.spreadOut", "spark.my.password", "spark.myapp.input",
+        "spark.sql.anything", "spark.task.resource.fpga.amount",
+        "spark.executor.resource.fpga.slots"}) {
     INFO(key);
     CHECK_FALSE(nearest_key(key));
   }

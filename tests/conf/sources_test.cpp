@@ -101,6 +101,9 @@ real = 0.5
                        {"tinderbox.task.launchAhead", "8"}});
   CHECK(parse_toml("\"spark.speculation\" = true") == Pairs{{"spark.speculation", "true"}});
   CHECK_THROWS_WITH(parse_toml("a = \nb = 1"), Contains("line 1"));
+  const std::string below = "spark.speculation = true\nspark.speculation.interval = '1s'";
+  CHECK_THROWS_WITH(parse_toml(below), Contains("line 2") && Contains("in quotes"));
+  CHECK(parse_toml("spark.speculation = true\n\"spark.speculation.interval\" = '1s'").size() == 2);
   CHECK_THROWS_WITH(parse_file("c.toml", "a ="), Contains("Invalid properties file 'c.toml'"));
   CHECK_THROWS_WITH(parse_toml("spark.x = [[1]]"), Contains("spark.x must be a plain value"));
   CHECK(parse_file("c.toml", "spark.a = 1") == Pairs{{"spark.a", "1"}});

@@ -10,24 +10,27 @@ namespace tinderbox::core {
 
 namespace {
 
-void check_task_cpus(const conf::Conf& conf, bool is_local) {
+void check_task_cpus(const conf::Conf& conf, std::optional<int32_t> local_threads) {
   const std::string name(conf::kTaskCpus.spec.name);
   const int32_t cpus = conf.get(conf::kTaskCpus);
   if (cpus < 1)
     throw conf::Error(name + " was " + std::to_string(cpus) +
                       ", but must be > 0: give each task at least one core.");
-  const std::optional<int32_t> cores = conf.get(conf::kExecutorCores);
-  if (is_local || !cores || *cores >= cpus) return;
-  throw conf::Error("The number of cores per executor (=" + std::to_string(*cores) +
-                    ") has to be >= the number of cpus per task = " + std::to_string(cpus) +
-                    ". Increase " + std::string(conf::kExecutorCores.spec.name) + " or decrease " +
-                    name + ".");
+  const std::optional<int32_t> cores =
+      local_threads ? local_threads : conf.get(conf::kExecutorCores);
+  if (!cores || *cores >= cpus) return;
+  throw conf::Error(
+      "The number of cores per executor (=" + std::to_string(*cores) +
+      ") has to be >= the number of cpus per task = " + std::to_string(cpus) + ". Increase " +
+      (local_threads ? "N of local[N]" : std::string(conf::kExecutorCores.spec.name)) +
+      " or decrease " + name + ".");
 }
 
 }  // namespace
 
-void check_driver_settings(const conf::Conf& conf, bool is_local) {
-  check_task_cpus(conf, is_local);
+void check_driver_settings(const conf::Conf& conf, std::optional<int32_t> local_threads) {
+  const bool is_local = local_threads.has_value();
+  check_task_cpus(conf, local_threads);
   for (const conf::Key<int>* key :
        {&conf::kDriverPort, &conf::kBlockManagerPort, &conf::kDriverBlockManagerPort})
     check_port(conf.get(*key), std::string(key->spec.name));

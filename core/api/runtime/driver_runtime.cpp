@@ -8,6 +8,7 @@
 #include "conf/sources/allocation_file.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/values/custom_resources.hpp"
+#include "conf/values/master_url.hpp"
 #include "conf/values/resources.hpp"
 #include "core/api/runtime/driver_options.hpp"
 #include "core/api/runtime/failure_options.hpp"
@@ -64,7 +65,7 @@ class RealDriverRuntime final : public DriverRuntime {
       signals_ = std::make_unique<net::StopSignals>(*loop_, [this](int n) { signalled(n); });
     check_own_program();
     read_pools();
-    check_driver_settings(conf_, is_local(conf_.get(conf::kMaster)));
+    check_driver_settings(conf_, local_threads(conf_.get(conf::kMaster)));
     for (const std::string& line : check_default_profile(conf_))
       net::log(net::Level::Warn, "Driver", line);
     if (conf_.get(conf::kLogConf)) log_settings();
@@ -261,7 +262,7 @@ class RealDriverRuntime final : public DriverRuntime {
     o.host = host_;
     o.bind_host = bind_host();
     o.port = conf_.get(conf::kDriverBlockManagerPort);
-    o.network = !is_local(conf_.get(conf::kMaster));
+    o.network = !local_threads(conf_.get(conf::kMaster));
     o.memory = conf_.get(conf::kDriverMemory);
     auto opened = ProcessBlocks::open(
         o, [this](std::vector<BlockUpdate> updates) { blocks_moved(std::move(updates)); });
@@ -295,8 +296,12 @@ class RealDriverRuntime final : public DriverRuntime {
     if (PeerId self = backend_ ? backend_->local_executor() : 0)
       post(Received<ToDriver>{self, BlockUpdates{{"driver"}, std::move(updates)}});
   }
-  static bool is_local(const std::string& master) {
-    return master.starts_with("local") && !master.starts_with("local-cluster");
+  /// Of an executor in this process; none: executors have processes of their own.
+  static std::optional<int32_t> local_threads(const std::string& master) {
+    const conf::MasterUrl url = conf::parse_master_url(master);
+    const auto* local = std::get_if<conf::LocalMaster>(&url);
+    if (!local) return {};
+    return local->threads.value_or(net::available_processors());
   }
 
   BackendPlace place() {

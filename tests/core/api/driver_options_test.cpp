@@ -11,23 +11,27 @@ TEST_CASE("cores of a task are at least one, and no more than an executor has",
           "[driver_options]") {
   struct Case {
     const char *cpus, *cores, *allocation;  // "": not set
-    bool local;
-    const char* error;  // "": none
+    std::optional<int32_t> local;           // threads
+    const char* error;                      // "": none
   };
   const std::string none =
       "spark.task.cpus was 0, but must be > 0: give each task at least one core.";
   const std::string too_few =
       "The number of cores per executor (=4) has to be >= the number of cpus per task = 8. "
       "Increase spark.executor.cores or decrease spark.task.cpus.";
+  const std::string few_threads =
+      "The number of cores per executor (=2) has to be >= the number of cpus per task = 3. "
+      "Increase N of local[N] or decrease spark.task.cpus.";
   const Case cases[] = {
-      {"1", "", "false", false, ""},
-      {"4", "4", "false", false, ""},
-      {"8", "", "false", false, ""},  // as many as a worker has
-      {"8", "4", "false", true, ""},  // a local executor has threads
-      {"8", "4", "false", false, too_few.c_str()},
-      {"0", "4", "false", false, none.c_str()},
-      {"0", "", "false", true, none.c_str()},
-      {"0", "4", "true", false, none.c_str()},
+      {"1", "", "false", {}, ""},
+      {"4", "4", "false", {}, ""},
+      {"8", "", "false", {}, ""},  // as many as a worker has
+      {"8", "4", "false", 8, ""},  // a local executor has threads
+      {"3", "4", "false", 2, few_threads.c_str()},
+      {"8", "4", "false", {}, too_few.c_str()},
+      {"0", "4", "false", {}, none.c_str()},
+      {"0", "", "false", 1, none.c_str()},
+      {"0", "4", "true", {}, none.c_str()},
   };
   for (const Case& c : cases) {
     CAPTURE(c.cpus, c.cores, c.local);
