@@ -3,6 +3,7 @@
 // they claim.
 #include "net/wire/codec.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -15,6 +16,11 @@ namespace {
 
 constexpr size_t kInlinePayload = 512;
 constexpr size_t kMaxTokens = 4u << 20;
+/// An executor trusts its driver, whose answer about a million map outputs has more of them.
+template <class Variant>
+size_t most_tokens(size_t body) {
+  return std::is_same_v<Variant, ToExecutor> ? std::max(kMaxTokens, body / 2) : kMaxTokens;
+}
 constexpr size_t kKeptTokens = 64u << 10;
 constexpr int kMaxDepth = 32;
 /// Memory for the items of lists and maps in one message: so much, and so many times the body's
@@ -119,11 +125,12 @@ struct Token {
 /// Collects tokens; stops the parse where a limit is broken.
 struct Tokens : msgpack::null_visitor {
   std::vector<Token> all;
+  size_t most = kMaxTokens;
   int depth = 0;
   size_t budget = 0;  // items that the rest of the bytes could still hold
 
   bool add(Token t) {
-    if (all.size() >= kMaxTokens) return false;
+    if (all.size() >= most) return false;
     all.push_back(t);
     return true;
   }
@@ -309,13 +316,14 @@ void release_large_buffer() {
   if (all.capacity() > kKeptTokens) std::vector<Token>().swap(all);
 }
 
-/// The tokens of `body`, valid until the next call. Null: not one whole, bounded value.
-const std::vector<Token>* parse(std::string_view body) {
+/// At most `most` tokens of `body`, valid until the next call. Null: not one whole, bounded value.
+const std::vector<Token>* parse(std::string_view body, size_t most) {
   Tokens& tokens = token_buffer();
   tokens.all.clear();
   // All at once: only what is used gets memory, and glibc gives a block of this size back when it
   // is freed, while it would keep the steps of a growing one.
   if (body.size() > kKeptTokens) tokens.all.reserve(kMaxTokens);
+  tokens.most = most;
   tokens.depth = 0;
   tokens.budget = body.size();
   size_t offset = 0;
@@ -337,7 +345,7 @@ template <class Variant>
 Result<Variant> decode_tokens(size_t tag, const Payload& body, const std::vector<Payload>& frames) {
   if (tag >= std::variant_size_v<Variant>)
     return Error{"unknown message tag " + std::to_string(tag)};
-  const std::vector<Token>* tokens = parse(body.view());
+  const std::vector<Token>* tokens = parse(body.view(), most_tokens<Variant>(body.size()));
   if (!tokens) return Error{"message " + std::to_string(tag) + ": not valid msgpack within limits"};
   Reader in(*tokens, body, frames);
   Variant out;

@@ -125,6 +125,15 @@ TEST_CASE("what is not such a message is refused") {
   CHECK_FALSE(net::decode<ToWorker>(p));
 }
 
+TEST_CASE("an answer about a million map outputs is understood") {
+  MapOutputs all;
+  all.statuses.assign(1'000'000, MapStatus{{{"12"}, "host", "host:40001"}, 77, Bytes(2, 'x'), 5});
+  const auto got = net::decode<ToExecutor>(net::encode(ToExecutor(all)));
+  REQUIRE(got);
+  CHECK(std::get<MapOutputs>(*got).statuses.size() == all.statuses.size());
+  CHECK(std::get<MapOutputs>(*got).statuses.back() == all.statuses.back());
+}
+
 TEST_CASE("a payload that names a frame which is not there is refused") {
   Packet p = net::encode(FromBlocks(BlockChunk{7, 0, 9, 1, Payload(Bytes(1000, 'x'))}));
   p.frames.clear();
