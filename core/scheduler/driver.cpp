@@ -95,7 +95,7 @@ void Driver::message(PeerId, int32_t slot, ExecutorReady&, Turn& turn) {
   know_blocks_of(executors_.at(slot), turn);
   for (const AddFiles& files : shipped_) turn.send(executors_.at(slot).peer, files);
   tasks_.executor_ready(slot);
-  migration_.executor_ready(turn);
+  migration_.executor_ready(slot, turn);
 }
 
 void Driver::message(PeerId, int32_t slot, StatusUpdates& m, Turn& turn) {
@@ -233,6 +233,7 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
   tasks_.executor_lost(slot, loss, turn);
   dag_.executor_lost(e.id, host, turn);
   migration_.executor_gone(slot, turn);
+  draining_.erase(slot);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
   event.executor = e.id;
   event.reason = loss.reason;

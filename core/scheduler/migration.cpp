@@ -34,24 +34,31 @@ bool Migration::finished(int32_t slot, Turn& turn) {
                               " blocks of executor " + executors_.at(slot).id.value +
                               ": there is no executor that could take them");
   leaving_.erase(at);
+  wanting_.erase(slot);
   return true;
 }
 
+void Migration::executor_ready(int32_t slot, Turn& turn) {
+  free_.add(slot);
+  serve_waiting(turn);
+}
+
 /// One peer at a time becomes free: of thousands that leave only the first that waits looks for it.
-void Migration::executor_ready(Turn& turn) {
-  for (auto& [slot, leaving] : leaving_) {
-    if (leaving.waiting.empty() || leaving.asked >= options_.max_threads) continue;
-    if (!any_free()) return;
-    hand_out(slot, leaving, turn);
+void Migration::serve_waiting(Turn& turn) {
+  for (auto at = wanting_.begin(); at != wanting_.end() && free_.any();) {
+    const int32_t slot = *at;
+    hand_out(slot, leaving_.at(slot), turn);
+    at = wanting_.upper_bound(slot);
   }
 }
 
 void Migration::executor_gone(int32_t slot, Turn& turn) {
   leaving_.erase(slot);
+  wanting_.erase(slot);
+  free_.remove(slot);
   for (auto it = asked_.begin(); it != asked_.end();) {
     if (it->second.from == slot) {
-      taking_.erase(it->second.by);
-      executors_.settle(it->second.by);
+      freed(it->second.by);
       it = asked_.erase(it);
     } else if (it->second.by == slot) {
       const Asked asked = it->second;
@@ -61,7 +68,7 @@ void Migration::executor_gone(int32_t slot, Turn& turn) {
       ++it;
     }
   }
-  executor_ready(turn);
+  serve_waiting(turn);
 }
 
 void Migration::timer(int32_t slot, Turn& turn) {
@@ -98,35 +105,17 @@ bool Migration::held(int32_t slot, const Block& block) const {
                      [&](const BlockManagerId& id) { return id.executor == from; });
 }
 
-/// What its host's other executors take would have to move again.
-bool Migration::may_take(int32_t peer) const {
-  return executors_.host_alive(executors_.at(peer).host);
-}
-
 bool Migration::any_peer() const {
   const std::vector<int32_t>& active = executors_.active();
-  return std::any_of(active.begin(), active.end(), [&](int32_t peer) { return may_take(peer); });
+  return std::any_of(active.begin(), active.end(),
+                     [&](int32_t peer) { return free_.may_take(peer); });
 }
 
-bool Migration::is_free(int32_t peer) const { return !taking_.contains(peer) && may_take(peer); }
-
-bool Migration::any_free() const {
-  const std::vector<int32_t>& active = executors_.active();
-  return std::any_of(active.begin(), active.end(), [&](int32_t peer) { return is_free(peer); });
-}
-
-/// −1: nobody.
-int32_t Migration::free_peer(const Leaving& leaving, Time now) {
-  const std::vector<int32_t>& active = executors_.active();
-  for (size_t i = 0; i < active.size(); ++i) {
-    const int32_t peer = active[(next_peer_ + i) % active.size()];
-    if (!is_free(peer)) continue;
-    const auto rest = leaving.resting.find(peer);
-    if (rest != leaving.resting.end() && now < rest->second) continue;
-    next_peer_ = (next_peer_ + i + 1) % active.size();
-    return peer;
-  }
-  return -1;
+void Migration::note_wants(int32_t slot, const Leaving& leaving) {
+  if (!leaving.waiting.empty() && leaving.asked < options_.max_threads)
+    wanting_.insert(slot);
+  else
+    wanting_.erase(slot);
 }
 
 void Migration::hand_out(int32_t slot, Leaving& leaving, Turn& turn) {
@@ -135,10 +124,11 @@ void Migration::hand_out(int32_t slot, Leaving& leaving, Turn& turn) {
       leaving.waiting.pop_front();
       continue;
     }
-    const int32_t peer = free_peer(leaving, turn.now);
+    const int32_t peer = free_.next(leaving.resting, turn.now);
     if (peer < 0) break;
     ask(slot, peer, leaving, turn);
   }
+  note_wants(slot, leaving);
   if (leaving.waiting.empty() && leaving.asked == 0) executors_.settle(slot);
   if (leaving.waiting.empty() || leaving.asked > 0 || leaving.timer_set) return;
   leaving.timer_set = true;
@@ -153,6 +143,7 @@ void Migration::ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn) {
   leaving.waiting.pop_front();
   ++leaving.asked;
   taking_.insert(peer);
+  free_.remove(peer);
   turn.send(executors_.at(peer).peer, TakeBlock{request, executors_.at(slot).address, block.name,
                                                 block.use_memory, block.use_disk});
 }
@@ -169,14 +160,21 @@ bool Migration::taken(int32_t by, const BlockTaken& answer, Turn& turn) {
     cached_moved = moved(asked, turn);
   else
     failed(asked, answer.reason, turn);
-  executor_ready(turn);
+  serve_waiting(turn);
   return cached_moved;
 }
 
+void Migration::freed(int32_t peer) {
+  taking_.erase(peer);
+  if (executors_.alive(peer)) free_.add(peer);
+  executors_.settle(peer);
+}
+
 void Migration::took(const Asked& asked) {
-  taking_.erase(asked.by);
-  --leaving_.at(asked.from).asked;
-  executors_.settle(asked.by);
+  freed(asked.by);
+  Leaving& leaving = leaving_.at(asked.from);
+  --leaving.asked;
+  note_wants(asked.from, leaving);
   executors_.settle(asked.from);
 }
 
@@ -194,6 +192,7 @@ void Migration::failed(const Asked& asked, const std::string& why, Turn& turn) {
     leaving.over.insert(asked.block.name);
   else
     leaving.waiting.push_back(asked.block);
+  note_wants(asked.from, leaving);
 }
 
 /// A map output has its new place; a cached partition goes from its old one. A copy of what is

@@ -16,6 +16,7 @@
 
 #include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/executors/executors.hpp"
+#include "core/scheduler/free_peers.hpp"
 #include "core/scheduler/options.hpp"
 #include "core/scheduler/turn.hpp"
 #include "core/storage/block_master.hpp"
@@ -27,14 +28,18 @@ class Migration {
   /// What is given must outlive it.
   Migration(const MigrationOptions& options, Executors& executors, MapOutputTracker& outputs,
             const BlockMaster& blocks)
-      : options_(options), executors_(executors), outputs_(outputs), blocks_(blocks) {}
+      : options_(options),
+        executors_(executors),
+        outputs_(outputs),
+        blocks_(blocks),
+        free_(executors) {}
 
   /// The executor drains from now on.
   void start(int32_t slot, Turn& turn);
   /// No task runs on it any more: is there nothing left that could be moved?
   bool finished(int32_t slot, Turn& turn);
   /// Another executor may take blocks.
-  void executor_ready(Turn& turn);
+  void executor_ready(int32_t slot, Turn& turn);
   void executor_gone(int32_t slot, Turn& turn);
   /// True: a cached partition has another place now.
   bool taken(int32_t by, const BlockTaken& answer, Turn& turn);
@@ -55,8 +60,8 @@ class Migration {
     std::deque<Block> waiting;
     std::set<std::string> over;  // moved or given up
     std::map<std::string, int32_t> failures;
-    std::map<int32_t, Time> resting;  // peers that failed, and until when
-    int32_t asked = 0;                // peers that are taking a block
+    FreePeers::Resting resting;
+    int32_t asked = 0;  // peers that are taking a block
     bool timer_set = false;
   };
   struct Asked {
@@ -68,11 +73,10 @@ class Migration {
   bool held(int32_t slot, const Block& block) const;
   void hand_out(int32_t slot, Leaving& leaving, Turn& turn);
   void ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn);
-  bool may_take(int32_t peer) const;
+  void serve_waiting(Turn& turn);
+  void note_wants(int32_t slot, const Leaving& leaving);
+  void freed(int32_t peer);
   void took(const Asked& asked);
-  bool is_free(int32_t peer) const;
-  bool any_free() const;
-  int32_t free_peer(const Leaving& leaving, Time now);
   void failed(const Asked& asked, const std::string& why, Turn& turn);
   bool moved(const Asked& asked, Turn& turn);
   void remove_copy(const Asked& asked, Turn& turn);
@@ -83,9 +87,10 @@ class Migration {
   const BlockMaster& blocks_;
   std::map<int32_t, Leaving> leaving_;
   std::map<uint64_t, Asked> asked_;
-  std::set<int32_t> taking_;  // peers with a block on its way
+  std::set<int32_t> wanting_;  // of leaving_, that wait and may ask
+  std::set<int32_t> taking_;   // peers with a block on its way
+  FreePeers free_;
   uint64_t next_request_ = 1;
-  size_t next_peer_ = 0;  // they take turns
 };
 
 }  // namespace tinderbox::core

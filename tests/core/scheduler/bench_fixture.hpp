@@ -11,6 +11,7 @@ namespace tinderbox::core::scheduling {
 /// An executor that ends everything it has, at most `batch` tasks a message.
 struct Instant {
   PeerId peer;
+  BlockManagerId address;
   std::deque<TaskId> queue;
 };
 
@@ -41,6 +42,8 @@ struct Bench {
       if (auto* m = std::get_if<LaunchTasks>(&s->message))
         for (const TaskLaunch& t : m->tasks) executors[s->to - 1].queue.push_back(t.id);
       if (std::get_if<RevokeTasks>(&s->message)) revoked.push_back(s->to);
+      if (auto* m = std::get_if<TakeBlock>(&s->message)) takes.push_back({s->to, m->request});
+      stopped += std::holds_alternative<StopExecutor>(s->message);
     } else if (auto* p = std::get_if<Publish>(&e)) {
       for (const ListenerEvent& event : p->events) {
         starts += std::holds_alternative<TaskStarted>(event);
@@ -53,23 +56,30 @@ struct Bench {
     }
   }
   std::vector<PeerId> revoked;
+  struct Take {
+    PeerId by;
+    uint64_t request;
+  };
+  std::deque<Take> takes;
+  int64_t stopped = 0;
 
   void add_executor(int32_t cores, const std::string& host = "127.0.0.1") {
     const PeerId peer = executors.size() + 1;
-    executors.push_back({peer, {}});
     const ExecutorId id{std::to_string(peer)};
+    executors.push_back({peer, {id, host, host + ":40001"}, {}});
     on(Received<ToDriver>{peer,
                           ExecutorHello{Identity{"", AppId{"app-1"}, 0, ""}, id, "b1", "c1"}});
     RegisterExecutor m;
     m.id = id;
     m.host = host;
-    m.block_address = host + ":40001";
+    m.block_address = executors.back().address.address;
     m.cores = cores;
     on(Received<ToDriver>{peer, m});
     on(Received<ToDriver>{peer, ExecutorReady{id}});
   }
 
   uint64_t tickets = 0;
+  bool map_stage = false;  // what the tasks are of
   void submit(int32_t tasks, const std::string& pool = "") { submit(rdd(tasks), pool); }
   void submit(NodePtr root, const std::string& pool = "") {
     JobRequest r;
@@ -77,6 +87,13 @@ struct Bench {
     if (!pool.empty()) r.properties["spark.scheduler.pool"] = pool;
     for (int32_t p = 0; p < root->num_partitions; ++p) r.partitions.push_back(p);
     r.root = std::move(root);
+    on(SubmitJob{std::move(r)});
+  }
+  void submit_map_stage(ShufflePtr shuffle) {
+    JobRequest r;
+    r.ticket = ++tickets;
+    r.map_stage = std::move(shuffle);
+    map_stage = true;
     on(SubmitJob{std::move(r)});
   }
   void run_job(int32_t tasks, size_t batch) {
@@ -100,7 +117,10 @@ struct Bench {
       TaskUpdate& u = m.tasks.emplace_back();
       u.id = e.queue.front();
       u.state = TaskState::Finished;
-      u.result = Payload(Bytes("0"));
+      if (map_stage)
+        u.map_status = MapStatus{e.address, u.id.value, encode_sizes(std::vector<int64_t>{1}), 1};
+      else
+        u.result = Payload(Bytes("0"));
       u.metrics = TaskMetrics{};
       e.queue.pop_front();
     }

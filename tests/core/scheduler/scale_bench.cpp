@@ -71,3 +71,37 @@ TEST_CASE("bytes a pending task and a finished one", "[.bench]") {
     CHECK(bench.driver.idle_state_is_clean());
   }
 }
+
+TEST_CASE("microseconds an output that moves from one of many that leave at once", "[.bench]") {
+  constexpr int32_t kOutputs = 300'000;
+  for (const int32_t executors : {1000, 10'000}) {
+    DriverOptions options = test_options(0);
+    options.migration = {
+        .shuffles = true, .max_failures = 3, .reattempt_interval = 30s, .max_threads = 8};
+    options.executor_timeout = 24h;
+    Bench bench(std::move(options));
+    for (int32_t i = 0; i < executors; ++i) bench.add_executor(4, "h" + std::to_string(i));
+    bench.submit_map_stage(shuffle(rdd(kOutputs), 1));
+    bench.run_all(4);
+    bench.spent = {};
+    const int32_t leaving = executors / 5;
+    for (int32_t i = 1; i <= leaving; ++i)
+      bench.on(Received<ToDriver>{static_cast<PeerId>(i),
+                                  ExecutorDecommissioning{ExecutorId{std::to_string(i)}}});
+    int64_t moved = 0;
+    for (; !bench.takes.empty(); ++moved) {
+      const Bench::Take take = bench.takes.front();
+      bench.takes.pop_front();
+      bench.on(Received<ToDriver>{take.by, BlockTaken{take.request, true, {}}});
+    }
+    CHECK(bench.stopped == leaving);
+    const double moving = double(bench.spent.count()) / 1e3;
+    bench.spent = {};
+    for (int32_t i = 1; i <= leaving; ++i)
+      bench.on(BackendExecutorExited{ExecutorId{std::to_string(i)}, 0, "", ""});
+    std::printf(
+        "%d executors, %d leave: %.2f us each of %lld outputs; %.1f us to lose one of them\n",
+        executors, leaving, moving / double(moved), static_cast<long long>(moved),
+        double(bench.spent.count()) / 1e3 / leaving);
+  }
+}
