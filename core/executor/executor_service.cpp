@@ -10,6 +10,7 @@
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/mutex.hpp"
+#include "net/process/crash_watch.hpp"
 #include "net/process/environment.hpp"
 #include "net/process/signals.hpp"
 
@@ -19,6 +20,11 @@ namespace {
 constexpr Duration kReportRunning = std::chrono::milliseconds(20);
 /// For the last message to leave before a process that is given up ends.
 constexpr Duration kLastWords = std::chrono::milliseconds(200);
+
+/// Source: Spark Executor.isFatalError, for which an executor ends.
+bool out_of_memory(const TaskUpdate& u) {
+  return u.state == TaskState::Failed && u.reason && u.reason->class_name == "std::bad_alloc";
+}
 /// For killed tasks to touch a record when the executor ends. Spark's do not outlive its JVM at
 /// all.
 constexpr Duration kTasksEnd = std::chrono::seconds(1);
@@ -153,6 +159,7 @@ class ExecutorService::Impl final : public DriverLink {
     start_runner();
     watch_killed_tasks();
     watch_for_decommission();
+    watch_for_crashes();
     built.ok = true;
     built.block_address = blocks_->id.address;
     built.local_dirs = blocks_->manager->local_dirs();
@@ -222,6 +229,18 @@ class ExecutorService::Impl final : public DriverLink {
                std::string(conf::kDecommissionSignal.spec.name) + ": " + watch.error().message);
   }
 
+  /// A process of its own only. Tasks ahead begin before the driver hears that those before them
+  /// ended: without a last word one that crashes at once would be taken for its predecessor.
+  void watch_for_crashes() {
+    if (options_.shared_blocks) return;
+    auto watch = net::CrashWatch::make(
+        loop_, [this] { tell_updates(); }, kLastWords);
+    if (watch)
+      crash_watch_ = std::move(*watch);
+    else
+      net::log(net::Level::Warn, "Executor", watch.error().message);
+  }
+
   void start_runner() {
     TaskRunnerOptions o;
     o.threads = std::max(1, options_.executor.cores / task_cpus_);
@@ -253,7 +272,10 @@ class ExecutorService::Impl final : public DriverLink {
     auto updates = runner_->take_updates();
     if (updates.empty()) return;
     tell_blocks();
+    const bool fatal =
+        !options_.shared_blocks && std::any_of(updates.begin(), updates.end(), out_of_memory);
     shell_.feed(TasksMoved{std::move(updates)});
+    if (fatal) apply(GiveUpProcess{kExitOutOfMemory, "A task ran out of memory"});
   }
 
   void watch_killed_tasks() {
@@ -298,6 +320,7 @@ class ExecutorService::Impl final : public DriverLink {
   std::unique_ptr<TaskRunner> runner_;
   std::unique_ptr<Reaping> reaping_;  // null: killed tasks are not watched
   std::unique_ptr<net::SignalWatch> decommission_signal_;
+  std::unique_ptr<net::CrashWatch> crash_watch_;
   int32_t task_cpus_ = 1;  // of tasks of its own resource profile
   bool reporting_ = false;
   std::string files_root_;  // where shipped files lie

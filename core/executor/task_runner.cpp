@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/storage/block_id.hpp"
+#include "net/process/crash_watch.hpp"
 #include "net/process/thread_time.hpp"
 
 namespace tinderbox::core {
@@ -340,6 +341,7 @@ bool TaskRunner::busy() const {
 
 void TaskRunner::work(Slot& slot) {
   CpuMeter cpu;
+  net::SignalStack stack;
   net::Lock lock(mutex_);
   while (true) {
     while (queue_.empty() && !stopping_) {

@@ -2,6 +2,10 @@
 
 namespace tinderbox::core {
 
+bool FreePeers::may_take(int32_t slot) const {
+  return executors_.host_alive(executors_.at(slot).host);
+}
+
 /// An executor that gets no more offers never gets any again.
 FreePeers::At FreePeers::next_alive(At at) {
   while (at != slots_.end() && !executors_.alive(*at)) at = slots_.erase(at);

@@ -23,7 +23,7 @@ class FreePeers {
   void remove(int32_t slot) { slots_.erase(slot); }
   /// An executor that may take blocks: what its host's other executors take would have to move
   /// again when the host goes.
-  bool may_take(int32_t slot) const { return executors_.host_alive(executors_.at(slot).host); }
+  bool may_take(int32_t slot) const;
   bool any();
   /// They take turns. −1: nobody.
   int32_t next(const Resting& resting, Time now);

@@ -148,6 +148,42 @@ void exit_in_task(Fault& f) {
   require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
 }
 
+template <class Act>
+std::string failure_of(Fault& f, Act act) {
+  try {
+    f.context.range(0, 16, 1, 16).foreach (act);
+  } catch (const JobFailed& e) {
+    return e.what();
+  }
+  return "no failure";
+}
+
+/// Tasks behind a short one are there before the driver hears that it ended: the one that crashes
+/// on its first record is blamed all the same, and no other.
+void crash_in_task(Fault& f) {
+  const std::string message = failure_of(f, [](int64_t x) {
+    if (x == 9) std::abort();
+    pause_ms(10);
+  });
+  require(message.find("Task 9 in stage 0.0 failed 4 times") != std::string::npos,
+          "not 'Task 9 failed 4 times' but: " + message);
+  require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
+}
+
+/// A task without memory takes its executor with it: others of it would fail as well.
+void exhaust_memory(Fault& f) {
+  const std::string message = failure_of(f, [](int64_t x) {
+    if (x == 1) throw std::bad_alloc();
+  });
+  require(message.find("Task 1 in stage 0.0 failed 4 times") != std::string::npos &&
+              message.find("std::bad_alloc") != std::string::npos,
+          "not 'Task 1 failed 4 times … std::bad_alloc' but: " + message);
+  const size_t ended = f.recorder->count<core::ExecutorRemoved>([](const core::ExecutorRemoved& e) {
+    return e.reason.find("out of memory") != std::string::npos;
+  });
+  require(ended >= 3, std::to_string(ended) + " executors ended, not one for each attempt");
+}
+
 /// A user function throws: four attempts, its message, and the process goes on.
 void throw_in_task(Fault& f) {
   std::string message;
@@ -212,6 +248,10 @@ int run(Context& context, std::span<const std::string> args) {
     lose_map_outputs(f);
   else if (args[0] == "exit")
     exit_in_task(f);
+  else if (args[0] == "crash")
+    crash_in_task(f);
+  else if (args[0] == "memory")
+    exhaust_memory(f);
   else if (args[0] == "throw-number")
     throw 7;
   else if (args[0] == "throw")
@@ -230,9 +270,10 @@ int run(Context& context, std::span<const std::string> args) {
   return 0;
 }
 
-TINDERBOX_APPLICATION(faults,
-                      "break the cluster: executor | worker | map-output | exit | throw | "
-                      "throw-number | compute | fail-beside | leave | long SECONDS [FILE]",
-                      run);
+TINDERBOX_APPLICATION(
+    faults,
+    "break the cluster: executor | worker | map-output | exit | crash | memory | throw | "
+    "throw-number | compute | fail-beside | leave | long SECONDS [FILE]",
+    run);
 
 }  // namespace

@@ -86,8 +86,8 @@ bool TaskScheduler::launch(TaskSet& set, TaskSet::Pick pick, int32_t executor, b
   attempt.ahead = ahead;
   attempt.launched = turn.now;
   set.launched_turn = turn.id;
-  if (Speculation* s = set.speculation()) s->started(pick.index, e.host, pick.copy);
   const TaskId id = attempts_.add(attempt);
+  if (Speculation* s = set.speculation()) s->started(pick.index, id, e.host, pick.copy);
   LaunchTasks& launch = open_message(set, e, inputs.size(), turn);
   TaskLaunch& message = launch.tasks.emplace_back();
   message.id = id;

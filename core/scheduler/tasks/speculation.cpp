@@ -90,16 +90,25 @@ bool Speculation::outlives(Time leaving, Time launched) const {
          leaving + *options_.decommission_kill_interval < launched + runtimes_.value();
 }
 
-void Speculation::submit(int32_t index, int32_t host) {
+void Speculation::submit(int32_t index, TaskId slow, int32_t host) {
   ran_on(index, host);
-  known_.insert(index);
+  known_[index] = {slow};
   waiting_.insert(index);
   copies_.push(index);
 }
 
-void Speculation::started(int32_t index, int32_t host, bool copy) {
-  if (had_copy(index)) ran_on(index, host);
+void Speculation::started(int32_t index, TaskId attempt, int32_t host, bool copy) {
   if (copy) waiting_.erase(index);
+  const auto known = known_.find(index);
+  if (known == known_.end()) return;
+  ran_on(index, host);
+  known->second.push_back(attempt);
+}
+
+std::span<const TaskId> Speculation::attempts(int32_t index) const {
+  const auto known = known_.find(index);
+  if (known == known_.end()) return {};
+  return known->second;
 }
 
 void Speculation::taken_back(int32_t index, int32_t host) {
@@ -146,7 +155,7 @@ void TaskScheduler::speculate(TaskId id, const Attempt& a, const Speculation::Ru
   const Decommission* decommission = executors_.decommission_of(a.executor);
   const bool leaving = decommission && speculation.outlives(decommission->since, a.launched);
   if (!leaving && !speculation.slow(rule, id, turn.now - a.launched)) return;
-  speculation.submit(a.index, e.host);
+  speculation.submit(a.index, id, e.host);
   offer_all_ = true;
   SpeculativeTaskSubmitted& event = turn.post<SpeculativeTaskSubmitted>();
   event.stage = set.spec().stage;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <queue>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "core/scheduler/options.hpp"
@@ -61,12 +62,14 @@ class Speculation {
 
   // ---- copies ----
   bool had_copy(int32_t index) const { return known_.contains(index); }
-  /// A copy of it may start. `host`: where it runs.
-  void submit(int32_t index, int32_t host);
+  /// A copy of it may start. `slow`: its attempt, which runs on `host`.
+  void submit(int32_t index, TaskId slow, int32_t host);
   int32_t submitted() const { return static_cast<int32_t>(known_.size()); }
   bool any_waiting() const { return !waiting_.empty(); }
   /// An attempt of the task starts; `copy`: the one that waited.
-  void started(int32_t index, int32_t host, bool copy);
+  void started(int32_t index, TaskId attempt, int32_t host, bool copy);
+  /// Of a task that had a copy: its slow attempt and those that started since; some have ended.
+  std::span<const TaskId> attempts(int32_t index) const;
   /// The copy did not run there after all: it waits again.
   void taken_back(int32_t index, int32_t host);
   /// A waiting copy for that executor; `fits` as in PendingTasks::pop. It waits until started().
@@ -84,7 +87,8 @@ class Speculation {
   int64_t records_ = 0, run_time_ = 0;  // of all that succeeded
   std::map<TaskId, double> rates_;      // of those that run. Unit: records a second
   std::map<int32_t, std::set<int32_t>> hosts_;
-  std::set<int32_t> known_, waiting_;
+  std::map<int32_t, std::vector<TaskId>> known_;  // attempts of each task that had a copy
+  std::set<int32_t> waiting_;
   PendingTasks copies_;
 };
 

@@ -166,7 +166,8 @@ void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
   const bool first = set.succeed(a.index, {id, a.executor});
   TaskEnd end{set, a.index, info(id, a), {}, &u};
   end.info.finished = turn.now;
-  if (first && set.copies_running(a.index) > 0) kill_other_attempts(set, a.index, turn);
+  if (first && set.speculation() && set.copies_running(a.index) > 0)
+    kill_other_attempts(set, a.index, turn);
   progress_.task_ended(end, turn);
   finish_if_done(set, turn);
   promote(executors_.at(a.executor), turn);
@@ -174,11 +175,12 @@ void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
 }
 
 void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn) {
-  attempts_.each([&](TaskId id, Attempt& other) {
-    if (other.set != &set || other.index != index) return;
-    other.outrun = true;
-    turn.send(executors_.at(other.executor).peer, KillTask{id, true, "another attempt succeeded"});
-  });
+  for (const TaskId id : set.speculation()->attempts(index)) {
+    Attempt* other = attempts_.find(id);
+    if (!other) continue;
+    other->outrun = true;
+    turn.send(executors_.at(other->executor).peer, KillTask{id, true, "another attempt succeeded"});
+  }
 }
 
 void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn) {

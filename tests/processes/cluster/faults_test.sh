@@ -21,6 +21,8 @@ start_worker worker2 --cores 1 --memory 2g
 check "an executor is killed while it runs tasks" run_fault executor
 check "the holder of map outputs is killed between the stages" run_fault map-output
 check "a task ends its process: the job fails after 4 attempts, the next one works" run_fault exit
+check "a task crashes at its first record: it is the one that is blamed" run_fault crash
+check "a task runs out of memory: its executor ends with it" run_fault memory
 check "a user function throws: the job fails after 4 attempts with the message" run_fault throw
 check "a worker is killed while its executor runs tasks" run_fault worker
 start_worker worker3 --cores 1 --memory 2g

@@ -39,7 +39,8 @@ struct SetBed : ExecutorBed {
     const int32_t slot = executors.slot(ExecutorId{id});
     const auto p = set->offer(slot, max, now, rejected);
     if (!p) return p;
-    if (Speculation* s = set->speculation()) s->started(p->index, executors.at(slot).host, p->copy);
+    if (Speculation* s = set->speculation())
+      s->started(p->index, TaskId{p->index}, executors.at(slot).host, p->copy);
     set->start(p->index);
     return p;
   }
@@ -49,7 +50,7 @@ struct SetBed : ExecutorBed {
     return p ? p->index + (p->copy ? 100 : 0) : -1;
   }
   void slow(int32_t index, const std::string& runs_on) {
-    set->speculation()->submit(index, executors.host(runs_on));
+    set->speculation()->submit(index, TaskId{index}, executors.host(runs_on));
   }
   std::vector<Locality> levels() const { return {set->levels().begin(), set->levels().end()}; }
   void succeed(int32_t index, int32_t slot = 0) {
