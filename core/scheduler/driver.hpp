@@ -108,6 +108,7 @@ class Driver {
   bool kill_idle(int32_t slot, Turn& turn);
   bool decommission(int32_t slot, std::string message, std::string worker_host, Turn& turn);
   void decommission_early(int32_t slot, Turn& turn);
+  void ended_at_once(int32_t slot, const BackendExecutorDecommissioned& why, Turn& turn);
   void finish_drained(Turn& turn);
   void force_kill(int32_t slot, Turn& turn);
   ExecutorLoss attributed(int32_t slot, const ExecutorLoss& loss) const;

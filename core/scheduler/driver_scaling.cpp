@@ -88,10 +88,19 @@ bool Driver::kill_idle(int32_t slot, Turn& turn) {
 
 void Driver::handle(BackendExecutorDecommissioned& event, Turn& turn) {
   const int32_t slot = executors_.slot(event.executor);
+  if (executors_.at(slot).state == Executor::State::LossPending)
+    return ended_at_once(slot, event, turn);
   if (executors_.at(slot).state == Executor::State::Named) early_.push_back(event);
   while (static_cast<int64_t>(early_.size()) > options_.max_retained_unknown_decommissioned)
     early_.pop_front();
   decommission(slot, event.message, event.worker_host, turn);
+}
+
+/// The connection was gone before the word came that its worker ends it.
+void Driver::ended_at_once(int32_t slot, const BackendExecutorDecommissioned& why, Turn& turn) {
+  const bool host_goes = !executors_.others_on_host(slot);
+  remove_executor(slot, {kDecommissionPrefix + why.message, false},
+                  host_goes ? why.worker_host : "", turn);
 }
 
 /// It was asked for before the executor registered.

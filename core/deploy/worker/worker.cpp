@@ -154,7 +154,7 @@ void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
   connected_to(t, from, url);
   t.out.push_back(Send<ToMaster>{
       from, WorkerLatestState{id_, running_executors(), running_drivers(), driver_resources()}});
-  if (decommissioned_) t.out.push_back(Send<ToMaster>{from, WorkerDecommissioning{id_}});
+  if (decommissioned_) tell_decommission(t);
 }
 
 /// The master on this connection is the one from now on; it hears first what no master has heard
@@ -223,7 +223,7 @@ void Worker::adopt(const Turn& t, PeerId master) {
   t.out.push_back(Send<ToMaster>{
       master,
       WorkerSchedulerState{id_, running_executors(), running_drivers(), driver_resources()}});
-  if (decommissioned_) t.out.push_back(Send<ToMaster>{master, WorkerDecommissioning{id_}});
+  if (decommissioned_) tell_decommission(t);
 }
 
 // ---- timers, end -------------------------------------------------------------------------------
@@ -271,15 +271,21 @@ void Worker::handle(const Turn& t, const WorkerTimer& e) {
 void Worker::handle(const Turn& t, const DecommissionWorker&) {
   if (std::exchange(decommissioned_, true)) return;
   log(t, Level::Info, "Decommission self");
+  tell_decommission(t);
+}
+
+void Worker::tell_decommission(const Turn& t) const {
   if (master_) t.out.push_back(Send<ToMaster>{master_, WorkerDecommissioning{id_}});
 }
 
 void Worker::handle(const Turn& t, const StopWorker&) { drain(t, 0, "stopped"); }
 
-/// Ends all children, and the worker with the last of them. What comes first is the reason.
+/// Ends all children, and the worker with the last of them. What comes first is the reason. The
+/// master hears of it before: no executor is replaced here, and no task is blamed for their end.
 void Worker::drain(const Turn& t, int code, std::string reason) {
   if (stopping_) return;
   stopping_ = true;
+  if (!std::exchange(decommissioned_, true)) tell_decommission(t);
   exit_code_ = code;
   exit_reason_ = std::move(reason);
   for (auto& [key, e] : executors_) kill_executor(t, e);

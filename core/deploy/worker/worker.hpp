@@ -163,6 +163,7 @@ class Worker {
   void handle(const Turn& t, const WorkerTimer& e);
   void handle(const Turn& t, const StartWorker& e);
   void handle(const Turn& t, const StopWorker& e);
+  void tell_decommission(const Turn& t) const;
   void handle(const Turn& t, const WorkDirsCleaned& e);
   void handle(const Turn& t, const DecommissionWorker& e);
   void handle(const Turn& t, PeerId from, const RegisteredWorker& m);

@@ -213,6 +213,25 @@ TEST_CASE("a task lost with a decommissioned executor is nobody's fault", "[scal
   CHECK(c.error(t).empty());
 }
 
+TEST_CASE("nor is it when the connection ends before the driver hears why", "[scaling]") {
+  DriverOptions o = test_options(GENERATE(0, 8));
+  o.cluster_manager = true;
+  o.max_task_failures = 1;
+  Cluster c(o);
+  c.executor("A", 1);
+  const uint64_t t = c.job(rdd(1));
+  c.running(c.live().front());
+  c.on(PeerLost{c.peers.at("A")});
+  CHECK(c.seen<ExecutorRemoved>().empty());
+  c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "worker decommissioned", "hA"});
+  CHECK(reason_of_removal(c) == "Executor decommission: worker decommissioned");
+  REQUIRE(c.seen<TaskEnded>().size() == 1);
+  CHECK_FALSE(c.seen<TaskEnded>()[0].reason.exit_caused_by_app);
+  c.executor("B", 1);
+  c.results_ok(0);
+  CHECK(c.error(t).empty());
+}
+
 TEST_CASE("one that does not end in time is killed", "[scaling]") {
   DriverOptions o = test_options(0);
   o.force_kill_timeout = 30s;

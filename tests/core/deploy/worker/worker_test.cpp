@@ -176,6 +176,8 @@ TEST_CASE("a worker that stops ends its children, tells the master, and exits wi
       all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(true)})).at(0).ticket;
   r.feed(ProcessStarted{driver_ticket, 8, ""});
   auto out = r.feed(StopWorker{});
+  REQUIRE(to_master<WorkerDecommissioning>(out).size() == 1);  // nothing comes here again
+  CHECK(std::holds_alternative<Send<ToMaster>>(out.front()));
   CHECK(all<Signal>(out) == std::vector<Signal>{{executor, 15}, {driver_ticket, 15}});
   CHECK(all<Exit>(out).empty());
   CHECK(all<Spawn>(r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 1, 0, app_of(), 1, 1}))
