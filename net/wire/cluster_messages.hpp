@@ -129,10 +129,12 @@ struct ExecutorStateChanged {
   std::optional<int32_t> exit_status;
   bool operator==(const ExecutorStateChanged&) const = default;
 };
+/// A request: answered by DriverStateAccepted with the same number.
 struct DriverStateChanged {
   DriverId id;
   DriverState state = DriverState::Submitted;
   std::string exception;
+  uint64_t request = 0;
   bool operator==(const DriverStateChanged&) const = default;
 };
 /// Answer to MasterChanged: what runs on the worker.
@@ -266,6 +268,10 @@ struct ExecutorStateAccepted {
   uint64_t request = 0;
   bool operator==(const ExecutorStateAccepted&) const = default;
 };
+struct DriverStateAccepted {
+  uint64_t request = 0;
+  bool operator==(const DriverStateAccepted&) const = default;
+};
 /// From a recovered master, to workers and applications that it knew. Sent to their own sockets.
 struct MasterChanged {
   std::string master_address;
@@ -276,7 +282,7 @@ struct MasterChanged {
 using ToWorker =
     std::variant<RegisteredWorker, RegisterWorkerFailed, MasterInStandby, ReconnectWorker,
                  LaunchExecutor, KillExecutor, LaunchDriver, KillDriver, ApplicationFinished,
-                 ExecutorStateAccepted, MasterChanged>;
+                 ExecutorStateAccepted, MasterChanged, DriverStateAccepted>;
 
 // ---- Master → App ------------------------------------------------------------------------------
 

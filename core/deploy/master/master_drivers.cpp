@@ -93,11 +93,15 @@ void Master::handle(const Turn& t, PeerId from, const RequestDriverStatus& m) {
   t.out.push_back(Send<ToClient>{from, answer});
 }
 
-void Master::handle(const Turn& t, PeerId, const DriverStateChanged& m) {
-  if (is_finished(m.state)) return remove_driver(t, m.id, m.state, m.exception);
-  log(t, Level::Warn,
-      "Received unexpected state update for driver " + m.id.value + ": " +
-          std::string(name_of(m.state)));
+void Master::handle(const Turn& t, PeerId from, const DriverStateChanged& m) {
+  if (is_finished(m.state))
+    remove_driver(t, m.id, m.state, m.exception);
+  else
+    log(t, Level::Warn,
+        "Received unexpected state update for driver " + m.id.value + ": " +
+            std::string(name_of(m.state)));
+  // Not before it is in the log: a worker doesn't tell the next master what one has accepted.
+  t.out.push_back(Send<ToWorker>{from, DriverStateAccepted{m.request}});
 }
 
 void Master::remove_driver(const Turn& t, const DriverId& id, DriverState state,

@@ -124,8 +124,8 @@ void Master::handle(const Turn& t, PeerId from, const WorkerLatestState& m) {
   }
 }
 
-/// Executors that ended by themselves the worker has reported before its state. A driver may have
-/// ended while its connection was lost: only who wants that is run again.
+/// What ended by itself the worker has reported before its state, so what is missing there never
+/// began. Of drivers, only one that wants that is run again.
 void Master::end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState& m) {
   std::set<ExecutorKey> executors = std::exchange(w.unheard_executors, {});
   std::set<DriverId> drivers = std::exchange(w.unheard_drivers, {});
@@ -133,15 +133,9 @@ void Master::end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState
   for (const DriverId& id : m.drivers) drivers.erase(id);
   std::erase_if(executors, [&](const ExecutorKey& key) { return !w.executors.contains(key); });
   std::erase_if(drivers, [&](const DriverId& id) { return !w.drivers.contains(id); });
+  const std::string why = "the order to start it was lost with the worker's connection";
   for (const auto& [app, executor] : executors)
-    executor_changed(t, {0,
-                         app,
-                         executor,
-                         ExecutorState::Lost,
-                         "the order to start it was lost with the worker's connection",
-                         {}});
-  const std::string why =
-      "it ended, or the order to start it was lost, with the worker's connection";
+    executor_changed(t, {0, app, executor, ExecutorState::Lost, why, {}});
   for (const DriverId& id : drivers) end_driver(t, id, w.drivers.at(id).supervise, why);
 }
 

@@ -157,8 +157,8 @@ void Worker::handle(const Turn& t, PeerId from, const RegisteredWorker& m) {
   if (decommissioned_) tell_decommission(t);
 }
 
-/// The master on this connection is the one from now on; it hears first what no master has heard
-/// yet.
+/// The master on this connection is the one from now on; it hears first what no master has
+/// accepted yet, before what runs.
 void Worker::connected_to(const Turn& t, PeerId master, const std::string& url) {
   if (master_ && master_ != master) t.out.push_back(Disconnect{master_});
   drop_attempts(t, master);
@@ -167,8 +167,7 @@ void Worker::connected_to(const Turn& t, PeerId master, const std::string& url) 
   registered_ = true;
   registering_ = false;
   ++registration_epoch_;
-  for (const DriverStateChanged& change : std::exchange(unsent_, {}))
-    t.out.push_back(Send<ToMaster>{master_, change});
+  for (const auto& [request, end] : driver_ends_) t.out.push_back(Send<ToMaster>{master_, end});
   for (const auto& [request, r] : reports_) t.out.push_back(Send<ToMaster>{master_, r.change});
   heartbeat(t, ++heartbeat_epoch_);
   if (options_.cleanup && !cleaning_) {

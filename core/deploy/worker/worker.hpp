@@ -204,6 +204,7 @@ class Worker {
   // worker_drivers.cpp
   void handle(const Turn& t, PeerId from, const LaunchDriver& m);
   void handle(const Turn& t, PeerId from, const KillDriver& m);
+  void handle(const Turn& t, PeerId from, const DriverStateAccepted& m);
   void run_driver(const Turn& t, Driver& d);
   void driver_started(const Turn& t, Driver& d, const ProcessStarted& e);
   void driver_exited(const Turn& t, Driver& d, std::optional<int32_t> status);
@@ -249,7 +250,7 @@ class Worker {
 
   std::map<DriverId, Driver> drivers_;
   std::deque<DriverRow> finished_drivers_;
-  std::vector<DriverStateChanged> unsent_;  // while there is no master
+  std::map<uint64_t, DriverStateChanged> driver_ends_;  // that the master has not accepted
 
   std::map<uint64_t, ProcessOwner> processes_;  // started or starting
   int32_t cores_used_ = 0;

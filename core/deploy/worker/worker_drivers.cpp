@@ -129,12 +129,15 @@ void Worker::end_driver(const Turn& t, const DriverId& ended, DriverState state,
           (exception.empty() ? "" : " (" + exception + ")"));
   finished_drivers_.push_back(row_of(d));
   trim(finished_drivers_, options_.retained_drivers);
-  DriverStateChanged change{d.id, state, std::move(exception)};
-  if (master_)
-    t.out.push_back(Send<ToMaster>{master_, change});
-  else
-    unsent_.push_back(std::move(change));
+  const uint64_t request = next_request_++;
+  const DriverStateChanged change{d.id, state, std::move(exception), request};
+  driver_ends_.emplace(request, change);
+  if (master_) t.out.push_back(Send<ToMaster>{master_, change});
   exit_if_drained(t);
+}
+
+void Worker::handle(const Turn&, PeerId, const DriverStateAccepted& m) {
+  driver_ends_.erase(m.request);
 }
 
 DriverRow Worker::row_of(const Driver& d) const {

@@ -123,6 +123,38 @@ TEST_CASE("M21 a supervised driver moves to another worker, and the first is tol
   CHECK(s.active_apps[0].id == next);
 }
 
+TEST_CASE("every report of a driver is accepted, and counts once", "[master]") {
+  Run r;
+  r.from(1, worker_of("a"));
+  const bool supervised = GENERATE(true, false);
+  const DriverId id =
+      to_worker<LaunchDriver>(r.from(200, RequestSubmitDriver{{}, driver(supervised)}))
+          .at(0)
+          .message.id;
+  struct Case {
+    const char* name;
+    DriverStateChanged report;
+  };
+  const Case cases[] = {
+      {"it ended", {id, DriverState::Finished, "", 5}},
+      {"told again", {id, DriverState::Finished, "", 5}},
+      {"told otherwise", {id, DriverState::Failed, "late", 6}},
+      {"of one that nobody knows", {{"driver-x"}, DriverState::Finished, "", 7}},
+      {"not an end", {id, DriverState::Running, "", 8}},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    const auto out = r.from(1, c.report);
+    CHECK(to_worker<DriverStateAccepted>(out) ==
+          std::vector<Sent<DriverStateAccepted>>{{1, {c.report.request}}});
+    CHECK(to_worker<LaunchDriver>(out).empty());
+    CHECK(r.status().active_drivers.empty());
+    REQUIRE(r.status().completed_drivers.size() == 1);
+    CHECK(r.status().completed_drivers[0].state == DriverState::Finished);
+    CHECK(r.worker("a").cores_used == 0);
+  }
+}
+
 TEST_CASE("a driver that wants less than nothing is refused", "[master]") {
   Run r;
   RegisterWorker m = worker_of("a");

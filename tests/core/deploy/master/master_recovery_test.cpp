@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -168,6 +169,34 @@ TEST_CASE("recovery: what a worker runs for nobody is killed, nonsense is not ta
   CHECK(to_worker<KillExecutor>(out).size() == 3);
   CHECK(to_worker<KillDriver>(out).size() == 1);
   CHECK(r.status().active_apps.at(0).executors.at(0).id == 3);
+}
+
+TEST_CASE(
+    "recovery: a driver that ended meanwhile has ended, and is out of the log before the worker "
+    "may forget it",
+    "[master]") {
+  RecoveredState recovered = one_of_each();
+  recovered.apps.clear();
+  recovered.drivers[{"driver-1"}].description = driver(GENERATE(true, false));
+  Run r(options(conf::Conf().with(conf::kDeployRecoveryMode, "FILESYSTEM")), recovered);
+  auto out = r.from(1, DriverStateChanged{{"driver-1"}, DriverState::Finished, "", 4});
+  const auto place = [&out](auto is) {
+    return std::find_if(out.begin(), out.end(), is) - out.begin();
+  };
+  const auto forgotten = place([](const auto& e) {
+    return e == Master::Effect(Persist{log_record(ForgottenDriver{{"driver-1"}})});
+  });
+  const auto accepted = place([](const auto& e) {
+    return e == Master::Effect(Send<ToWorker>{1, DriverStateAccepted{4}});
+  });
+  CHECK(forgotten < accepted);
+  CHECK(accepted < std::ssize(out));
+  out = r.from(1, WorkerSchedulerState{{"worker-a"}, {}, {}});
+  CHECK(r.status().state == RecoveryState::Alive);
+  CHECK(to_worker<LaunchDriver>(out).empty());
+  CHECK(r.status().active_drivers.empty());
+  REQUIRE(r.status().completed_drivers.size() == 1);
+  CHECK(r.status().completed_drivers[0].state == DriverState::Finished);
 }
 
 TEST_CASE("M16 what is persisted amounts to what lives", "[master]") {

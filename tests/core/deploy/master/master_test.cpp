@@ -328,8 +328,7 @@ TEST_CASE("orders that were lost with a worker's connection are given again", "[
   CHECK(to_worker<KillExecutor>(out).empty());
 }
 
-TEST_CASE("a driver that ended, or never began, while its worker's connection was lost",
-          "[master]") {
+TEST_CASE("a driver whose order to start was lost with its worker's connection", "[master]") {
   Run r;
   r.from(1, worker_of("a"));
   const bool supervised = GENERATE(true, false);

@@ -75,7 +75,7 @@ TEST_CASE("M37 killed while it waits: one run, KILLED", "[worker]") {
   WorkerTimer again = timer_of(r.feed(ProcessExited{ticket, 255}), Kind::Relaunch);
   auto out = r.from(1, KillDriver{{"driver-1"}});
   CHECK(to_master<DriverStateChanged>(out).at(0).message ==
-        DriverStateChanged{{"driver-1"}, DriverState::Killed, ""});
+        DriverStateChanged{{"driver-1"}, DriverState::Killed, "", 1});
   CHECK(r.feed(again).empty());
 }
 
@@ -100,22 +100,91 @@ TEST_CASE("M37 a driver that cannot be started is in ERROR, with the reason", "[
   r.start();
   uint64_t ticket = all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(true)})).at(0).ticket;
   auto out = r.feed(ProcessStarted{ticket, 0, "cannot fetch http://repo/count: 404"});
-  CHECK(
-      to_master<DriverStateChanged>(out).at(0).message ==
-      DriverStateChanged{{"driver-1"}, DriverState::Error, "cannot fetch http://repo/count: 404"});
+  CHECK(to_master<DriverStateChanged>(out).at(0).message ==
+        DriverStateChanged{
+            {"driver-1"}, DriverState::Error, "cannot fetch http://repo/count: 404", 1});
 }
 
-TEST_CASE("a driver that ends while there is no master is told to the next one, first of all",
-          "[worker]") {
+namespace {
+enum class Step { Ends, Lost, Registers, IsFound, Accepted, OtherAccepted };
+
+/// A worker whose driver ends somewhere in a list of steps.
+struct EndRun {
   Run r;
-  r.start();
-  uint64_t ticket = all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(false)})).at(0).ticket;
-  r.feed(ProcessStarted{ticket, 7, ""});
-  r.feed(PeerLost{1});
-  CHECK(to_master<DriverStateChanged>(r.feed(ProcessExited{ticket, 0})).empty());
-  auto out = r.from(50, MasterChanged{"spark://n:7077", ""});
-  out = r.feed(Connected{all<Connect>(out).at(0).ticket, 2});
-  auto first = all<Send<ToMaster>>(out).at(0);
-  CHECK(std::get<DriverStateChanged>(first.message).state == DriverState::Finished);
-  CHECK(to_master<WorkerSchedulerState>(out).at(0).message.drivers.empty());
+  PeerId master = 1;
+  uint64_t process = 0, request = 0;
+
+  EndRun() {
+    r.start();
+    process = all<Spawn>(r.from(1, LaunchDriver{{"driver-1"}, driver(true)})).at(0).ticket;
+    r.feed(ProcessStarted{process, 7, ""});
+  }
+  Worker::Effects lost() { return r.feed(PeerLost{master++}); }
+  Worker::Effects take(Step step) {
+    switch (step) {
+      case Step::Ends:
+        return r.feed(ProcessExited{process, 0});
+      case Step::Lost:
+        return lost();
+      case Step::Registers:
+        r.feed(Connected{all<Connect>(lost()).at(0).ticket, master});
+        return r.from(master, RegisteredWorker{"spark://m:7077", "", true});
+      case Step::IsFound: {
+        lost();
+        const auto connects = all<Connect>(r.from(50, MasterChanged{"spark://n:7077", ""}));
+        return r.feed(Connected{connects.at(0).ticket, master});
+      }
+      case Step::Accepted:
+        return r.from(master, DriverStateAccepted{request});
+      case Step::OtherAccepted:
+        return r.from(master, DriverStateAccepted{request + 1});
+    }
+    return {};
+  }
+};
+
+/// What `sent` tells of the driver comes before what it tells of all that runs, to one master.
+void check_order(const Worker::Effects& out, PeerId master) {
+  bool listed = false;
+  for (const auto& s : all<Send<ToMaster>>(out)) {
+    CHECK(s.to == master);
+    listed |= std::holds_alternative<WorkerLatestState>(s.message) ||
+              std::holds_alternative<WorkerSchedulerState>(s.message);
+    if (std::holds_alternative<DriverStateChanged>(s.message)) CHECK_FALSE(listed);
+  }
+}
+}  // namespace
+
+TEST_CASE("a driver's end is told to each master until one accepts it, first of all", "[worker]") {
+  using enum Step;
+  struct Case {
+    const char* name;
+    std::vector<Step> steps;
+    std::vector<size_t> told;  // at each step
+  };
+  const Case cases[] = {
+      {"accepted at once", {Ends, Accepted, Registers, IsFound}, {1, 0, 0, 0}},
+      {"lost with the connection", {Ends, Registers, Accepted, Registers}, {1, 1, 0, 0}},
+      {"lost with two of them", {Ends, Registers, Registers, Registers}, {1, 1, 1, 1}},
+      {"lost with the master", {Ends, IsFound, Accepted, IsFound}, {1, 1, 0, 0}},
+      {"while there is no master", {Lost, Ends, IsFound, Registers}, {0, 0, 1, 1}},
+      {"another one is accepted", {Ends, OtherAccepted, Registers}, {1, 0, 1}},
+      {"accepted twice", {Ends, Registers, Accepted, Accepted, IsFound}, {1, 1, 0, 0, 0}},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    EndRun run;
+    for (size_t i = 0; i < c.steps.size(); ++i) {
+      INFO("step " << i);
+      const auto out = run.take(c.steps[i]);
+      const auto told = to_master<DriverStateChanged>(out);
+      REQUIRE(told.size() == c.told[i]);
+      check_order(out, run.master);
+      for (const auto& s : told) {
+        if (!run.request) run.request = s.message.request;
+        CHECK(s.message ==
+              DriverStateChanged{{"driver-1"}, DriverState::Finished, "", run.request});
+      }
+    }
+  }
 }
