@@ -1,13 +1,10 @@
 #include "core/deploy/states.hpp"
 
-#include <iterator>
-
 namespace tinderbox::core {
 namespace {
 template <size_t N, class E>
 std::string_view pick(const std::string_view (&names)[N], E state) {
-  auto i = static_cast<size_t>(state);  // a peer's byte may be none of the names
-  return i < N ? names[i] : "UNKNOWN";
+  return names[static_cast<size_t>(state)];
 }
 }  // namespace
 

@@ -25,6 +25,7 @@ enum class ExecutorState : uint8_t {
   Exited,
   Decommissioned
 };
+constexpr ExecutorState last_value(ExecutorState) { return ExecutorState::Decommissioned; }
 /// Source: Spark DriverState.
 enum class DriverState : uint8_t {
   Submitted,
@@ -36,6 +37,7 @@ enum class DriverState : uint8_t {
   Failed,
   Error
 };
+constexpr DriverState last_value(DriverState) { return DriverState::Error; }
 
 /// A process to start for an application: the ELF at `elf` (path or URL) with arguments and
 /// environment.

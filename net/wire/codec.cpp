@@ -209,7 +209,7 @@ class Reader {
   template <class T>
   bool get_enum(T& v) {
     uint8_t raw;
-    if (!get_integer(raw)) return false;
+    if (!get_integer(raw) || raw > static_cast<uint8_t>(last_value(v))) return false;
     v = static_cast<T>(raw);
     return true;
   }
@@ -350,7 +350,7 @@ Result<Variant> decode_tokens(size_t tag, const Payload& body, const std::vector
   Reader in(*tokens, body, frames);
   Variant out;
   if (!emplace_and_get(tag, out, in) || !in.at_end())
-    return Error{"message " + std::to_string(tag) + ": fields of the wrong shape"};
+    return Error{"message " + std::to_string(tag) + ": a field whose type or value is not valid"};
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Every message on the wire, by conversation and direction. Plain aggregates; net/wire/codec
 // reflects their fields. Compatibility: alternatives and fields are only appended, appended fields
-// have defaults.
+// have defaults. The values of an enum run from 0 to its last_value(), which stands beside it; the
+// codec refuses others.
 #pragma once
 
 #include "net/wire/block_messages.hpp"

@@ -17,6 +17,7 @@ namespace tinderbox {
 
 /// Source: Spark TaskState.
 enum class TaskState : uint8_t { Launching, Running, Finished, Failed, Killed, Lost };
+constexpr TaskState last_value(TaskState) { return TaskState::Lost; }
 
 /// Source: Spark TaskEndReason and its cases.
 enum class TaskEndKind : uint8_t {
@@ -30,6 +31,7 @@ enum class TaskEndKind : uint8_t {
   ExecutorLostFailure,
   UnknownReason,
 };
+constexpr TaskEndKind last_value(TaskEndKind) { return TaskEndKind::UnknownReason; }
 
 /// Where an executor serves blocks. `address` is host:port of its block socket.
 struct BlockManagerId {

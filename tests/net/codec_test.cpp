@@ -2,12 +2,14 @@
 #include <catch2/catch.hpp>
 
 #include <random>
+#include <string_view>
 
 #include "net/wire/codec.hpp"
 #include "net/wire/fields.hpp"
 
 using namespace tinderbox;
 using net::Packet;
+using namespace std::string_literals;
 
 namespace {
 
@@ -62,6 +64,28 @@ void round_trip_all() {
 Packet with_body(Packet like, Bytes body) {
   like.body = Payload(std::move(body));
   return like;
+}
+
+/// Whether the compiler has a name for the value: it shows others as casts.
+template <auto kValue>
+consteval bool has_name() {
+  const std::string_view here = __PRETTY_FUNCTION__;
+  const size_t value = here.rfind("kValue = ") + std::string_view("kValue = ").size();
+  return here[value] != '(';
+}
+/// `message_with` makes a message that holds the value.
+template <class E, class MessageWith>
+void check_enum(MessageWith message_with) {
+  constexpr E last = last_value(E{});
+  static_assert(has_name<last>() && !has_name<static_cast<E>(static_cast<int>(last) + 1)>(),
+                "last_value() is not the last");
+  for (int v = 0; v <= UINT8_MAX; ++v) {
+    const auto message = message_with(static_cast<E>(v));
+    const auto got = net::decode<std::remove_const_t<decltype(message)>>(net::encode(message));
+    INFO(__PRETTY_FUNCTION__ << ", value " << v);
+    REQUIRE(bool(got) == (v <= static_cast<int>(last)));
+    if (got) CHECK(*got == message);
+  }
 }
 
 }  // namespace
@@ -132,6 +156,56 @@ TEST_CASE("an answer about a million map outputs is understood") {
   REQUIRE(got);
   CHECK(std::get<MapOutputs>(*got).statuses.size() == all.statuses.size());
   CHECK(std::get<MapOutputs>(*got).statuses.back() == all.statuses.back());
+}
+
+TEST_CASE("a value that its enum doesn't have is refused, wherever it stands") {
+  check_enum<ExecutorState>([](auto s) { return ToMaster(ExecutorStateChanged{1, {"a"}, 2, s}); });
+  check_enum<ExecutorState>([](auto s) {
+    return ToMaster(WorkerSchedulerState{{"w"}, {{{"a"}, 0, 0, 1, 1, s}}});
+  });
+  check_enum<ExecutorState>([](auto s) {
+    return ToMaster(WorkerLatestState{{"w"}, {{{"a"}, 0, 0, 1, 1, s}}});
+  });
+  check_enum<ExecutorState>([](auto s) { return ToApp(ExecutorUpdated{1, s}); });
+  check_enum<DriverState>([](auto s) { return ToMaster(DriverStateChanged{{"d"}, s}); });
+  check_enum<DriverState>([](auto s) { return ToClient(DriverStatusAnswer{true, s}); });
+  check_enum<TaskState>([](auto s) { return ToDriver(StatusUpdates{{{{7}, s}}}); });
+  check_enum<TaskEndKind>([](auto kind) {
+    TaskUpdate failed{{7}, TaskState::Failed};
+    failed.reason = TaskEndReason{kind};
+    return ToDriver(StatusUpdates{{failed}});
+  });
+}
+
+TEST_CASE("an enum's value is a small number that isn't negative") {
+  const Packet p = net::encode(ToMaster(DriverStateChanged{}));
+  struct Case {
+    const char* name;
+    Bytes value;
+    bool understood;
+  };
+  const Case cases[] = {
+      {"the first", "\x00"s, true},
+      {"the last", "\x07"s, true},
+      {"beyond it", "\x08"s, false},
+      {"257, 1 in its low byte", "\xcd\x01\x01"s, false},
+      {"65,537", "\xce\x00\x01\x00\x01"s, false},
+      {"the largest", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff"s, false},
+      {"-1", "\xff"s, false},
+      {"-255, 1 in its low byte", "\xd1\xff\x01"s, false},
+      {"nothing", "\xc0"s, false},
+      {"true", "\xc3"s, false},
+      {"a text", "\xc4\x01\x01"s, false},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    const auto got = net::decode<ToMaster>(with_body(p,
+                                                     "\x92\xc4\x01"
+                                                     "d" +
+                                                         c.value));
+    CHECK(bool(got) == c.understood);
+    if (!got) CHECK(got.error().message.find("not valid") != std::string::npos);
+  }
 }
 
 TEST_CASE("a payload that names a frame which is not there is refused") {
