@@ -280,7 +280,8 @@ void Worker::tell_decommission(const Turn& t) const {
 void Worker::handle(const Turn& t, const StopWorker&) { drain(t, 0, "stopped"); }
 
 /// Ends all children, and the worker with the last of them. What comes first is the reason. The
-/// master hears of it before: no executor is replaced here, and no task is blamed for their end.
+/// master hears of it before: no executor is replaced here, and no task is blamed for their end. A
+/// supervised driver's end is not told: it is lost with its worker, and so runs again elsewhere.
 void Worker::drain(const Turn& t, int code, std::string reason) {
   if (stopping_) return;
   stopping_ = true;
@@ -289,7 +290,11 @@ void Worker::drain(const Turn& t, int code, std::string reason) {
   exit_reason_ = std::move(reason);
   for (auto& [key, e] : executors_) kill_executor(t, e);
   std::vector<DriverId> drivers = running_drivers();
-  for (const DriverId& id : drivers) kill_driver(t, drivers_.at(id));
+  for (const DriverId& id : drivers) {
+    Driver& d = drivers_.at(id);
+    d.moves_on = d.description.supervise && !d.killed;
+    kill_driver(t, d);
+  }
   exit_if_drained(t);
 }
 

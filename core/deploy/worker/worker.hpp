@@ -141,6 +141,7 @@ class Worker {
     int64_t wait_seconds = 1;
     bool waiting = false;  // to be run again
     bool killed = false;
+    bool moves_on = false;  // the master runs it elsewhere when this worker is gone
     DriverState state = DriverState::Running;
     std::string exception;
   };
@@ -210,6 +211,7 @@ class Worker {
   void driver_exited(const Turn& t, Driver& d, std::optional<int32_t> status);
   void kill_driver(const Turn& t, Driver& d);
   void end_driver(const Turn& t, const DriverId& id, DriverState state, std::string exception);
+  void tell_end(const Turn& t, DriverStateChanged change);
   void relaunch(const Turn& t, uint64_t ticket);
   std::vector<DriverId> running_drivers() const;
   std::vector<DriverResources> driver_resources() const;

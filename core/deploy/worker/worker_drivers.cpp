@@ -129,11 +129,14 @@ void Worker::end_driver(const Turn& t, const DriverId& ended, DriverState state,
           (exception.empty() ? "" : " (" + exception + ")"));
   finished_drivers_.push_back(row_of(d));
   trim(finished_drivers_, options_.retained_drivers);
-  const uint64_t request = next_request_++;
-  const DriverStateChanged change{d.id, state, std::move(exception), request};
-  driver_ends_.emplace(request, change);
-  if (master_) t.out.push_back(Send<ToMaster>{master_, change});
+  if (!d.moves_on) tell_end(t, {d.id, state, std::move(exception), next_request_++});
   exit_if_drained(t);
+}
+
+void Worker::tell_end(const Turn& t, DriverStateChanged change) {
+  if (master_) t.out.push_back(Send<ToMaster>{master_, change});
+  const uint64_t request = change.request;
+  driver_ends_.emplace(request, std::move(change));
 }
 
 void Worker::handle(const Turn&, PeerId, const DriverStateAccepted& m) {
