@@ -21,13 +21,17 @@ std::vector<WantedBlock> in_turns(const std::vector<WantedBlock>& blocks, uint64
   for (const WantedBlock& block : blocks) by_address[block.address].push_back(block);
   std::vector<std::deque<WantedBlock>> queues;
   for (auto& [address, queue] : by_address) queues.push_back(std::move(queue));
+  if (!queues.empty())
+    std::rotate(queues.begin(), queues.begin() + static_cast<int64_t>(turn % queues.size()),
+                queues.end());
   std::vector<WantedBlock> ordered;
   ordered.reserve(blocks.size());
-  for (uint64_t i = turn; ordered.size() < blocks.size(); ++i) {
-    std::deque<WantedBlock>& queue = queues[i % queues.size()];
-    if (queue.empty()) continue;
-    ordered.push_back(std::move(queue.front()));
-    queue.pop_front();
+  while (!queues.empty()) {
+    for (std::deque<WantedBlock>& queue : queues) {
+      ordered.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+    std::erase_if(queues, [](const auto& queue) { return queue.empty(); });
   }
   return ordered;
 }
@@ -73,23 +77,25 @@ bool BlockClient::may_ask(const Request& request, const WantedBlock& want) const
          request.bytes + weight(want) <= options_.max_in_flight;
 }
 
+/// Blocks wait behind an address that has enough to do; they go first when it has less.
 void BlockClient::ask_more(uint64_t id, Request& request, Time now, Effects& out) {
-  std::deque<WantedBlock> deferred;  // their address has enough to do
-  while (!request.waiting.empty() && may_ask(request, request.waiting.front())) {
-    WantedBlock want = std::move(request.waiting.front());
-    request.waiting.pop_front();
-    int32_t& of_address = request.per_address[want.address];
-    if (of_address >= options_.max_per_address) {
-      deferred.push_back(std::move(want));
-      continue;
-    }
-    ++of_address;
+  const auto full = [&](const std::string& address) {
+    return request.per_address[address] >= options_.max_per_address;
+  };
+  const auto take = [&](std::deque<WantedBlock>& from) {
+    WantedBlock want = std::move(from.front());
+    from.pop_front();
+    if (full(want.address)) return request.deferred[want.address].push_back(std::move(want));
+    ++request.per_address[want.address];
     ++request.asked;
     request.bytes += weight(want);
     ask(id, std::move(want), now, out);
-  }
-  request.waiting.insert(request.waiting.begin(), std::make_move_iterator(deferred.begin()),
-                         std::make_move_iterator(deferred.end()));
+  };
+  for (auto& [address, blocks] : request.deferred)
+    while (!blocks.empty() && !full(address) && may_ask(request, blocks.front())) take(blocks);
+  std::erase_if(request.deferred, [](const auto& entry) { return entry.second.empty(); });
+  while (!request.waiting.empty() && may_ask(request, request.waiting.front()))
+    take(request.waiting);
 }
 
 void BlockClient::ask(uint64_t request, WantedBlock want, Time now, Effects& out) {

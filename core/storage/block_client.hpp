@@ -99,6 +99,7 @@ class BlockClient {
     int64_t bytes = 0;  // asked for and not taken by the reader
     int32_t asked = 0;  // asked for and not delivered
     std::map<std::string, int32_t> per_address;
+    std::map<std::string, std::deque<WantedBlock>> deferred;  // by address; no empty ones
   };
   struct Link {
     enum class State : uint8_t { Idle, Connecting, Open, Waiting } state = State::Idle;

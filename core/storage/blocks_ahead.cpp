@@ -39,7 +39,16 @@ BlocksAhead::Taken BlocksAhead::take(const std::string& block, const std::string
 
 void BlocksAhead::leave(const std::string& block, Reader reader) {
   const auto it = blocks_.find(block);
-  if (it != blocks_.end() && it->second.reader == reader) it->second.reader.reset();
+  if (it == blocks_.end() || it->second.reader != reader) return;
+  it->second.reader.reset();
+  if (it->second.forgotten) erase(it);
+}
+
+/// For who waits, or nobody any more.
+BlocksAhead::Blocks::iterator BlocksAhead::forget(Blocks::iterator block) {
+  if (!block->second.reader) return erase(block);
+  block->second.forgotten = true;
+  return std::next(block);
 }
 
 std::optional<BlocksAhead::Reader> BlocksAhead::arrived(uint64_t request, const std::string& block,
@@ -62,13 +71,13 @@ std::optional<BlocksAhead::Reader> BlocksAhead::arrived(uint64_t request, const 
 
 void BlocksAhead::forget_stage(int64_t stage) {
   for (auto it = blocks_.begin(); it != blocks_.end();)
-    it = it->second.stage == stage && !it->second.reader ? erase(it) : std::next(it);
+    it = it->second.stage == stage ? forget(it) : std::next(it);
 }
 
 void BlocksAhead::forget_shuffle(ShuffleId shuffle) {
   const std::string prefix = "shuffle_" + std::to_string(shuffle.value) + "_";
   for (auto it = blocks_.lower_bound(prefix); it != blocks_.end() && it->first.starts_with(prefix);)
-    it = it->second.reader ? std::next(it) : erase(it);
+    it = forget(it);
 }
 
 }  // namespace tinderbox::core

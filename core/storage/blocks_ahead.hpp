@@ -66,9 +66,11 @@ class BlocksAhead {
     std::string from;
     Payload bytes;
     std::optional<Reader> reader;
+    bool forgotten = false;  // goes with its reader
   };
   using Blocks = std::map<std::string, Block, std::less<>>;
   Blocks::iterator erase(Blocks::iterator block);
+  Blocks::iterator forget(Blocks::iterator block);
 
   Blocks blocks_;
   int64_t room_;

@@ -119,6 +119,11 @@ TEST_CASE("a block that is here or coming goes to one reader", "[blocks_ahead]")
       {"what was dropped and begun again waits for its own",
        "begin 1 b 30;stage 1;begin 2 b 30;take b 1;late b old;come b new;take b 2",
        "yes; 100; yes; coming; kept; → 1; unknown", 100},
+      {"it goes with a reader that leaves after its stage",
+       "begin 1 b 30;take b 1;stage 1;leave b 1;come b x", "yes; coming; 70; 100; kept", 100},
+      {"and after its shuffle",
+       "begin 1 shuffle_7_0 30;take shuffle_7_0 1;shuffle 7;leave shuffle_7_0 1",
+       "yes; coming; 70; 100", 100},
       {"what nobody began is not kept", "come b x;take b 1", "kept; unknown", 100},
   };
   for (const Case& c : cases) {
