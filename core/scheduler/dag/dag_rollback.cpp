@@ -65,7 +65,7 @@ bool DagScheduler::roll_back(StageId source, Turn& turn) {
 bool DagScheduler::start_anew(Stage& stage, Turn& turn) {
   if (!stage.is_map() || !stage.all_or_nothing() || available(stage)) return true;
   // Of a stage that never ran, not even for an earlier job, nobody has read anything.
-  const bool ran = stage.next_attempt > 0 || outputs_.available(stage.shuffle->id) > 0;
+  const bool ran = stage.next_attempt > 0 || outputs_.ever_had(stage.shuffle->id);
   if (stage.indeterminate() && ran && !roll_back(stage.id, turn)) return false;
   forget_outputs(stage);
   return true;

@@ -32,6 +32,7 @@ void MapOutputTracker::put(Shuffle& shuffle, int32_t map, std::optional<MapStatu
   }
   slot = std::move(status);
   if (slot) {
+    shuffle.ever_had = true;
     std::set<int32_t>& maps = shuffle.held[slot->location.executor];
     maps.insert(maps.end(), map);
     ++shuffle.available;
@@ -109,6 +110,11 @@ int64_t MapOutputTracker::begin_readers() {
   epoch_ = epoch();
   moved_ = false;
   return epoch_;
+}
+
+bool MapOutputTracker::ever_had(ShuffleId shuffle) const {
+  const auto it = shuffles_.find(shuffle);
+  return it != shuffles_.end() && it->second.ever_had;
 }
 
 int32_t MapOutputTracker::available(ShuffleId shuffle) const {

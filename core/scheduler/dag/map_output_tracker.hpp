@@ -44,6 +44,8 @@ class MapOutputTracker {
   void move_output(ShuffleId shuffle, int32_t map, const BlockManagerId& to);
 
   int32_t available(ShuffleId shuffle) const;
+  /// Some output of it was registered since the shuffle was, perhaps lost meanwhile.
+  bool ever_had(ShuffleId shuffle) const;
   /// Ascending. A shuffle that is not registered has none.
   std::vector<int32_t> missing(ShuffleId shuffle) const;
   /// Of a task set that begins now. All outputs that were moved since the last one began share one
@@ -72,6 +74,7 @@ class MapOutputTracker {
   struct Shuffle {
     int32_t reduces = 0;
     int32_t available = 0;
+    bool ever_had = false;
     std::vector<std::optional<MapStatus>> statuses;
     std::map<ExecutorId, std::set<int32_t>> held;  // maps by where they are; no empty set
     std::shared_ptr<const ToExecutor> answer;      // null or of another epoch: to be made
