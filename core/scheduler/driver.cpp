@@ -232,6 +232,7 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
                loss.reason.substr(0, loss.reason.find('\n')));
   tasks_.executor_lost(slot, loss, turn);
   dag_.executor_lost(e.id, host, turn);
+  draining_.erase(slot);
   migration_.executor_gone(slot, turn);
   draining_.erase(slot);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
@@ -255,11 +256,18 @@ void Driver::end_excluded(Turn& turn) {
       decommission(removal.executor, removal.reason, {}, turn);
       continue;
     }
-    e.killing = true;
     executors_.deactivate(removal.executor, Executor::State::Draining);
     tasks_.executor_draining(removal.executor, turn);
-    turn.out.push_back(KillBackendExecutor{e.id, true});
+    kill(e, true, turn);
   }
+}
+
+/// The cluster manager may not know it any more, when its worker is lost and it goes on: so it is
+/// told itself too.
+void Driver::kill(Executor& e, bool replace, Turn& turn) {
+  e.killing = true;
+  turn.send(e.peer, StopExecutor{});
+  turn.out.push_back(KillBackendExecutor{e.id, replace});
 }
 
 // ---- the rest ----------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ class Driver {
 
   /// No job, stage, task set or attempt is left, and no commit permission.
   bool idle_state_is_clean() const;
+  /// No decommissioned executor ends what it runs, or waits for what it holds to be moved.
+  bool drained() const { return draining_.empty() && migration_.idle(); }
 
   const Executors& executors() const { return executors_; }
   const MapOutputTracker& map_outputs() const { return outputs_; }
@@ -98,6 +100,7 @@ class Driver {
                        Turn& turn);
   std::string host_gone_with(int32_t slot) const;
   void end_excluded(Turn& turn);
+  static void kill(Executor& executor, bool replace, Turn& turn);
   void to_all(const ToExecutor& message, Turn& turn);
 
   // driver_scaling.cpp: executors that come and go by will

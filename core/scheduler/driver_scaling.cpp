@@ -77,10 +77,9 @@ bool Driver::kill_idle(int32_t slot, Turn& turn) {
   const bool here = e.state == Executor::State::Registered || e.state == Executor::State::Active;
   if (!here || tasks_.busy(slot)) return false;
   turn.log(Level::Info, "Killing executor " + e.id.value + ", which was idle for too long");
-  e.killing = true;
   executors_.deactivate(slot, Executor::State::Draining);
   tasks_.executor_draining(slot, turn);
-  turn.out.push_back(KillBackendExecutor{e.id, false});
+  kill(e, false, turn);
   return true;
 }
 
@@ -160,8 +159,7 @@ void Driver::force_kill(int32_t slot, Turn& turn) {
   turn.log(Level::Warn, "Executor " + e.id.value +
                             " did not finish decommissioning in time; it is killed now "
                             "(spark.executor.decommission.forceKillTimeout)");
-  e.killing = true;
-  turn.out.push_back(KillBackendExecutor{e.id, false});
+  kill(e, false, turn);
 }
 
 /// What the driver wanted itself is no task's fault, however the process ended.

@@ -353,6 +353,19 @@ TEST_CASE("a peer that is lost while it takes a block: the next one gets it", "[
   CHECK(c.stopped_a);
 }
 
+TEST_CASE("of an executor that drains nothing is left when it is gone, however it went",
+          "[migration]") {
+  const bool moved = GENERATE(true, false);
+  Moving c;
+  c.written({"A"});
+  CHECK(c.driver.drained());
+  c.decommission("A");
+  CHECK_FALSE(c.driver.drained());
+  if (moved) c.answer(true);
+  c.lose("A", moved ? 0 : 137);
+  CHECK(c.driver.drained());
+}
+
 TEST_CASE("an answer that comes too late or from another executor moves nothing", "[migration]") {
   Moving c;
   const ShufflePtr s = c.written({"A"});

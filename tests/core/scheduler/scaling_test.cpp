@@ -245,6 +245,25 @@ TEST_CASE("one that does not end in time is killed", "[scaling]") {
   CHECK(reason_of_removal(c) == "Executor killed by driver.");
 }
 
+/// Where a worker is lost and comes back, its executors go on and the master does not know them.
+TEST_CASE("whom the driver wants killed is told to end too", "[scaling]") {
+  const bool idle = GENERATE(true, false);
+  DriverOptions o = idle ? scaled(0, 0, 4, 1) : test_options(0);
+  o.force_kill_timeout = 30s;
+  Cluster c(o);
+  c.on(StartDriver{});
+  c.executor("A", 1);
+  if (!idle) {
+    c.job(rdd(1));
+    c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "worker decommissioned", "hA"});
+  }
+  c.advance(idle ? 60s : 30s);
+  CHECK(c.effects<KillBackendExecutor>().size() == 1);
+  CHECK(c.messages<StopExecutor>("A").size() == 1);
+  c.from("A", ExecutorExiting{ExecutorId{"A"}, 0, "the driver has ended"});
+  CHECK(reason_of_removal(c) == "Executor killed by driver.");
+}
+
 TEST_CASE("S1 a decommissioned executor is not alive, nor is its host when that goes too",
           "[scaling]") {
   Cluster c(test_options());
