@@ -129,7 +129,8 @@ void Cluster::executor_fault(const Fault& f, SimExecutor& e, const SimExecutor& 
 /// Told by the executor itself or by the cluster manager. The disk may go first; some are taken
 /// away before they drained.
 void Cluster::decommission(const Fault& f, SimExecutor& e) {
-  e.lose_files(world_.random());
+  if (!scenario_.settings.migration.on() || world_.random().chance(300))
+    e.lose_files(world_.random());
   if (f.kind == Kind::DecommissionHost)
     return manager_->decommission_host(e.process()->host, f.length);
   if (f.other % 2 == 0)
@@ -195,10 +196,23 @@ void Cluster::run() {
   settle();
 }
 
-/// Attempts of ended jobs still run for a while; then nothing of them may be left.
+namespace {
+/// No job, and no executor on its way out.
+bool at_rest(const Driver& driver) {
+  if (!driver.idle_state_is_clean() || !driver.drained()) return false;
+  const Executors& known = driver.executors();
+  for (int32_t slot = 0; slot < known.count(); ++slot)
+    if (known.at(slot).state == Executor::State::Draining ||
+        known.at(slot).state == Executor::State::LossPending)
+      return false;
+  return true;
+}
+}  // namespace
+
+/// Attempts of ended jobs still run for a while, and executors drain; then nothing may be left.
 void Cluster::settle() {
   const Time limit = world_.now() + end_of_faults(scenario_) + kPatience;
-  while (!driver_.machine().idle_state_is_clean() && world_.step(limit)) {
+  while (!at_rest(driver_.machine()) && world_.step(limit)) {
   }
   checks_.at_end(driver_.machine());
   if (checks_.given_up()) return;
@@ -249,7 +263,7 @@ const SimExecutor* Cluster::outlives_application() const {
 }
 
 /// An executor that serves the driver has forgotten the programs of stages that are over.
-void Cluster::check_executors() const {
+void Cluster::check_executors() {
   if (driver_.process()->paused_until > world_.now() - 5s) return;
   for (const auto& e : fleet_.all()) {
     const Process& p = *e->process();
@@ -261,6 +275,7 @@ void Cluster::check_executors() const {
     if (e->runs_anything())
       throw Broken("a task runs that the driver has forgotten", e->process()->name);
     if (e->programs() > 0) throw Broken("programs of ended stages are left", e->process()->name);
+    if (e->current()) checks_.at_end(driver_.machine(), e->stored());
   }
 }
 

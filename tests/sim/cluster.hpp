@@ -45,7 +45,7 @@ class Cluster {
   void settle();
   const SimExecutor* outlives_removal() const;
   const SimExecutor* outlives_application() const;
-  void check_executors() const;
+  void check_executors();
 
   const Scenario& scenario_;
   World world_;

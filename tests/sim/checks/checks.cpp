@@ -46,7 +46,7 @@ void Checks::ended(const DeliverJobEnd& e) {
                                                  : told->second && !no_barrier(e.error);
   if (e.job.value >= 0 && !announced)
     broken("job ended unannounced", "job " + std::to_string(e.job.value));
-  if (!e.error.empty()) return justified(plan, e.ticket, e.error);
+  if (!e.error.empty()) return justified(plan, e);
   if (plan.poison >= 0 && std::ranges::count(plan.partitions, plan.poison))
     broken("poisoned job succeeded", "ticket " + std::to_string(e.ticket));
   if (app_.results[e.ticket].size() != plan.partitions.size())
@@ -60,14 +60,15 @@ void Checks::ended(const DeliverJobEnd& e) {
 }
 
 /// A job may fail, but only for a reason that the run has really given.
-void Checks::justified(const JobPlan& plan, uint64_t ticket, const std::string& error) {
+void Checks::justified(const JobPlan& plan, const DeliverJobEnd& e) {
+  const std::string& error = e.error;
   const auto after = [&](const char* words) {
     const size_t at = error.find(words);
     return at == error.npos ? nullptr : error.c_str() + at;
   };
   int32_t index = 0, stage = 0, attempt = 0, times = 0;
   if (after(" cancelled ") && !error.starts_with("Job aborted")) {
-    if (!app_.cancelled.contains(ticket)) broken("cancelled by nobody", error);
+    if (!app_.cancelled.contains(e.ticket)) broken("cancelled by nobody", error);
     return reached(Path::JobCancelled);
   }
   if (const char* at = after("Task ");
@@ -89,11 +90,10 @@ void Checks::justified(const JobPlan& plan, uint64_t ticket, const std::string& 
   }
   // Some of its results may have been used.
   if (after("Could not recover from a failed barrier ResultStage")) {
-    if (!needs_barrier(plan.node) || app_.failed_attempts.empty())
-      broken("aborted too early", error);
+    if (!result_stage_failed(e.job, after("ResultTask("))) broken("aborted too early", error);
     return reached(Path::StageAbort);
   }
-  if (after("Spark cannot rollback the ")) return cannot_roll_back(plan, ticket, error);
+  if (after("Spark cannot rollback the ")) return cannot_roll_back(plan, e.ticket, error);
   if (given_up() && error.ends_with(app_.given_up)) return;
   if (after("cannot run anywhere due to node and executor excludeOnFailure")) {
     if (!may_run_nowhere(error)) broken("given up though nothing is excluded", error);
@@ -103,6 +103,22 @@ void Checks::justified(const JobPlan& plan, uint64_t ticket, const std::string& 
   if (after("Fail resource offers for barrier stage") && scenario_.settings.legacy_locality) return;
   if (no_barrier(error) && needs_barrier(plan.node)) return;
   broken("job failed without a reason", error);
+}
+
+/// An attempt of the job's result stage has, which is a barrier stage. `task`: names the stage if
+/// one of its own tasks failed first.
+bool Checks::result_stage_failed(JobId job, const char* task) const {
+  int32_t stage = -1;
+  if (task) std::sscanf(task, "ResultTask(%d", &stage);
+  const auto stages = app_.stages_of.find(job);
+  if (stages == app_.stages_of.end()) return false;
+  return std::ranges::any_of(stages->second, [&](StageId id) {
+    const auto known = app_.latest.find(id);
+    const auto failed = app_.failed_attempts.find(id);
+    return known != app_.latest.end() && known->second.shuffle.value < 0 &&
+           (stage < 0 || id.value == stage) && failed != app_.failed_attempts.end() &&
+           !failed->second.empty();
+  });
 }
 
 /// It is computed by a barrier stage, or from what one computes.

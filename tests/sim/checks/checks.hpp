@@ -2,7 +2,7 @@
 //
 // checks.cpp: results and the ends of jobs; events.cpp: what listeners are told; state.cpp: the
 // driver's tables; limits.cpp: exclusion and pools; resources.cpp: addresses; unsteady.cpp: what
-// can't be computed again.
+// can't be computed again; moves.cpp: blocks that move, and what executors hold in the end.
 #pragma once
 
 #include <array>
@@ -23,6 +23,13 @@ namespace tinderbox::sim {
 /// Ids as reports name them.
 inline std::string text(TaskId id) { return "task " + std::to_string(id.value); }
 inline std::string text(StageId id) { return "stage " + std::to_string(id.value); }
+
+/// What an executor holds: blocks by name; files of its that are lost.
+struct Stored {
+  ExecutorId executor;
+  const std::map<std::string, Payload>& blocks;
+  const std::set<std::string>& lost;
+};
 
 /// Throws Broken as soon as something does not hold. Thread: the simulator's.
 class Checks {
@@ -79,6 +86,12 @@ class Checks {
   /// A task is over that computed something indeterminate.
   void made(const Made& made);
   void committing(StageId stage, int32_t partition, TaskId task);
+  /// An executor is to take a block, says whether it did; the block leaves the one that had it.
+  void told_to_take(const TakeBlock& what);
+  void answered(const TakeBlock& what, bool taken);
+  void left(const ExecutorId& executor, const std::string& block);
+  /// A task wants something of a map output.
+  void reads(ShuffleId shuffle, int64_t map_id);
   /// What a task says at a barrier; what it hears there, by partition.
   static std::string at_barrier(StageId stage, int32_t attempt, int32_t partition);
   void met(StageId stage, int32_t attempt, const std::vector<std::string>& said);
@@ -87,6 +100,8 @@ class Checks {
   const std::set<uint64_t>& open() const { return app_.open; }
   /// Everything ended: nothing may be left.
   void at_end(const core::Driver& driver) const;
+  /// It holds what the driver says, as it was made.
+  void at_end(const core::Driver& driver, const Stored& stored);
 
  private:
   struct Attempt {
@@ -132,14 +147,21 @@ class Checks {
     std::map<SetKey, std::set<ExecutorId>> excluded_for;
     std::map<SetKey, std::set<std::string>> excluded_hosts_for;
     std::map<std::pair<TaskKey, ExecutorId>, int32_t> failed_at;
-    bool ever_excluded = false;
+    Time readmitted{};  // the last time that an executor or a host was
+    // moves.cpp
+    std::map<std::pair<ExecutorId, std::string>, int32_t> not_taken;  // by holder and block
+    std::set<std::pair<ExecutorId, std::string>> copied;              // cached blocks, by holder
+    std::set<std::pair<ShuffleId, int64_t>> moved;                    // map outputs
+    std::vector<std::pair<ExecutorId, std::string>> moved_now;        // to whom, and their files
+    std::set<RddId> unpersisted;
     std::map<int32_t, std::map<std::string, double>> needs;  // of tasks, by resource profile
     uint64_t last_launch = 0;  // the latest turn that was seen to launch something
   };
 
   [[noreturn]] void broken(const std::string& check, const std::string& detail) const;
   const JobPlan& job(uint64_t ticket) const { return scenario_.jobs[ticket - 1]; }
-  void justified(const JobPlan& plan, uint64_t ticket, const std::string& error);
+  void justified(const JobPlan& plan, const core::DeliverJobEnd& e);
+  bool result_stage_failed(JobId job, const char* task) const;
   bool needs_barrier(int32_t node) const;
 
   // events.cpp
@@ -166,7 +188,16 @@ class Checks {
   void count_failure(const core::TaskEnded& e);
   void not_excluded(const core::TaskInfo& task);
   bool may_run_nowhere(const std::string& error) const;
+  bool excluded_lately() const;
   void min_shares(const core::Driver& driver);
+
+  // moves.cpp
+  void on(const core::BlockUpdated& e);
+  void on(const core::RddUnpersisted& e) { app_.unpersisted.insert(e.rdd); }
+  void moved_there(const core::Driver& driver);
+  std::optional<uint64_t> made_by(ShuffleId shuffle, int32_t map, int64_t map_id);
+  void right_output(const core::MapOutputTracker::Held& output, const Stored& stored);
+  void right_block(const std::string& block, const Stored& stored);
 
   // resources.cpp
   void on(const core::ResourceProfileAdded& e);
@@ -190,6 +221,8 @@ class Checks {
   void started_together(const core::Driver& driver);
   void one_active_set(const core::Driver& driver) const;
   void slots(const core::Driver& driver) const;
+  void of_open_jobs(const core::Driver& driver) const;
+  void gone_whole(const core::Driver& driver, const core::Executor& e) const;
 
   World& world_;
   Lineage& lineage_;

@@ -21,7 +21,6 @@ void Checks::on(const NodeExcludedForStage& e) {
 }
 void Checks::on(const ExecutorExcluded& e) {
   reached(Path::Excluded);
-  app_.ever_excluded = true;
   app_.excluded.insert(e.executor);
 }
 void Checks::on(const NodeExcluded& e) {
@@ -31,8 +30,12 @@ void Checks::on(const NodeExcluded& e) {
 void Checks::on(const ExecutorUnexcluded& e) {
   reached(Path::Readmitted);
   app_.excluded.erase(e.executor);
+  app_.readmitted = world_.now();
 }
-void Checks::on(const NodeUnexcluded& e) { app_.excluded_hosts.erase(e.host); }
+void Checks::on(const NodeUnexcluded& e) {
+  app_.excluded_hosts.erase(e.host);
+  app_.readmitted = world_.now();
+}
 
 void Checks::count_failure(const TaskEnded& e) {
   if (!counts_as_failure(e.reason)) return;
@@ -59,8 +62,16 @@ void Checks::not_excluded(const TaskInfo& t) {
            "task " + std::to_string(t.id.value) + " at executor " + t.executor.value);
 }
 
+/// Someone is, or was when the time began after which a task set is given up. Clocks run fast or
+/// slow by 2 %.
+bool Checks::excluded_lately() const {
+  if (!app_.excluded.empty() || !app_.excluded_hosts.empty()) return true;
+  const Duration timeout = scenario_.settings.exclusion.unschedulable_timeout;
+  return app_.readmitted != Time{} && world_.now() - app_.readmitted <= timeout + timeout / 50;
+}
+
 bool Checks::may_run_nowhere(const std::string& error) const {
-  if (app_.ever_excluded) return true;
+  if (excluded_lately()) return true;
   const std::string words = "Aborting TaskSet ";
   int32_t stage = 0, attempt = 0;
   const size_t at = error.find(words);

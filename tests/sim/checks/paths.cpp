@@ -65,7 +65,12 @@ constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "barrier stage failed",
                                             "indeterminate stage made again",
                                             "indeterminate stage rolled back",
-                                            "job that can't be rolled back"};
+                                            "job that can't be rolled back",
+                                            "map output moved",
+                                            "moved map output read",
+                                            "cached block moved",
+                                            "move failed and tried again",
+                                            "move given up"};
 
 }  // namespace
 

@@ -72,8 +72,13 @@ enum class Path : uint8_t {
   MadeAgain,
   RolledBack,
   NotRolledBack,
+  OutputMoved,
+  MovedOutputRead,
+  CachedMoved,
+  MoveTriedAgain,
+  MoveGivenUp,
 };
-inline constexpr size_t kPaths = 63;
+inline constexpr size_t kPaths = 68;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

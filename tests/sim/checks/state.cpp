@@ -74,6 +74,20 @@ void Checks::slots(const Driver& driver) const {
   }
 }
 
+/// Each stage is there for a job that goes on.
+void Checks::of_open_jobs(const Driver& driver) const {
+  if (app_.open.empty() && !driver.dag().idle())
+    broken("stages of ended jobs are left",
+           std::to_string(driver.dag().stages().size()) + " stages");
+  for (const auto& [id, stage] : driver.dag().stages()) {
+    const bool open = !stage.jobs.empty() && std::ranges::all_of(stage.jobs, [&](JobId job) {
+      const auto told = app_.jobs.find(job);
+      return told != app_.jobs.end() && !told->second;
+    });
+    if (!open) broken("stages of ended jobs are left", text(id));
+  }
+}
+
 void Checks::turn_ended(const Driver& driver) {
   bogus_completions(driver);
   parents_complete(driver);
@@ -89,9 +103,18 @@ void Checks::turn_ended(const Driver& driver) {
   for (const ExecutorId& id : std::exchange(app_.unreached_now, {}))
     if (!id.value.empty() && driver.tasks().decommission_of(id))
       reached(Path::ForgivenFetchFailure);
-  if (app_.open.empty() && !driver.dag().idle())
-    broken("stages of ended jobs are left",
-           std::to_string(driver.dag().stages().size()) + " stages");
+  of_open_jobs(driver);
+  moved_there(driver);
+}
+
+/// An executor that is lost holds nothing, and one that drains ends.
+void Checks::gone_whole(const Driver& driver, const Executor& e) const {
+  if (e.state == Executor::State::Draining || e.state == Executor::State::LossPending)
+    broken("an executor drains for ever", e.id.value);
+  if (e.state != Executor::State::Removed) return;
+  if (!driver.map_outputs().outputs_on(e.id).empty())
+    broken("outputs of a lost executor are left", e.id.value);
+  if (driver.blocks().knows(e.id)) broken("blocks of a lost executor are left", e.id.value);
 }
 
 void Checks::at_end(const Driver& driver) const {
@@ -103,8 +126,13 @@ void Checks::at_end(const Driver& driver) const {
     if (!attempt.ended) broken("task without an end", text(id));
   if (!app_.running_stages.empty())
     broken("stage without an end", text(*app_.running_stages.begin()));
+  if (!driver.drained()) broken("an executor drains for ever", "or something of its end is left");
+  if (driver.tasks().unschedulable() > 0)
+    broken("a task set that is over still waits to be given up",
+           std::to_string(driver.tasks().unschedulable()) + " of them");
   for (int32_t i = 0; i < driver.executors().count(); ++i) {
     const Executor& e = driver.executors().at(i);
+    gone_whole(driver, e);
     if (e.running != 0 || e.ahead != 0 || e.revoking != 0)
       broken("slots of an executor", e.id.value + " runs something though no job does");
   }

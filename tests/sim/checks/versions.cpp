@@ -22,9 +22,7 @@ std::optional<uint64_t> Versions::value(const Made& made, const Node& node, int3
   if (!indeterminate(node)) return lineage.answer(node, partition);
   const Place place{node.id.value, partition};
   if (const auto taken = made.cached.find(place); taken != made.cached.end()) {
-    const auto known = cached_.find(place);
-    const bool was_made = known != cached_.end() && known->second.contains(taken->second);
-    return was_made ? std::optional(taken->second) : std::nullopt;
+    return knows(place, taken->second) ? std::optional(taken->second) : std::nullopt;
   }
   const std::optional<uint64_t> computed = compute(
       node, partition,
@@ -52,6 +50,11 @@ std::optional<uint64_t> Versions::read(const Made& made, const ShuffleDependency
 const Made* Versions::result(uint64_t ticket, int32_t partition, uint64_t value) const {
   const auto it = results_.find({ticket, partition, value});
   return it == results_.end() ? nullptr : &it->second;
+}
+
+std::optional<uint64_t> Versions::output(ShuffleId shuffle, int64_t map_id) const {
+  const auto it = outputs_.find({shuffle, map_id});
+  return it == outputs_.end() ? std::nullopt : std::optional(it->second.value);
 }
 
 std::set<std::string> Versions::makers(ShuffleId shuffle) const {

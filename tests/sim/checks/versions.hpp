@@ -49,6 +49,13 @@ class Versions {
   const Made* result(uint64_t ticket, int32_t partition, uint64_t value) const;
   /// What stands in two versions behind the results of `job`; empty: nothing does.
   std::string mixed(JobId job, const std::vector<const Made*>& results) const;
+  /// What the task `map_id` wrote; none: nothing.
+  std::optional<uint64_t> output(ShuffleId shuffle, int64_t map_id) const;
+  /// A task made this value of a cached block.
+  bool knows(Place block, uint64_t value) const {
+    const auto known = cached_.find(block);
+    return known != cached_.end() && known->second.contains(value);
+  }
   /// Executors that made outputs of `shuffle`.
   std::set<std::string> makers(ShuffleId shuffle) const;
 

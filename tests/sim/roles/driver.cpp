@@ -61,6 +61,7 @@ DriverOptions driver_options(const Settings& s, const AppId& app) {
   o.ignore_decommission_fetch_failure = s.forgive_decommissioned;
   o.unregister_outputs_on_host = s.unregister_on_host;
   o.barrier = s.barrier;
+  o.migration = s.migration;
   return o;
 }
 

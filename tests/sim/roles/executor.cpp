@@ -12,6 +12,9 @@ using namespace core;
 
 namespace {
 
+/// A map output is taken over in several parts. Unit: bytes.
+constexpr int64_t kMaxPart = 60;
+
 /// As the driver's ProgramCodec writes them: "node shuffle", shuffle −1 for a result stage.
 std::pair<int32_t, int32_t> parse_program(std::string_view code) {
   const size_t cut = code.find(' ');
@@ -72,9 +75,11 @@ SimExecutor::SimExecutor(Surroundings in, AppId app, std::string id, const std::
           executor_options(id_, host, has_.profile, in.settings, app_, in.world.random().next())),
       server_({.app = app_}),
       client_(client_options(in.settings, app_, in.world.random().next())),
+      taker_(kMaxPart),
       shell_(loop_, control_board_, machine_, *this, "Executor"),
       serving_(loop_, block_board_, server_, *this, "BlockServer"),
-      fetching_(loop_, block_board_, client_, *this, "BlockClient") {
+      fetching_(loop_, block_board_, client_, *this, "BlockClient"),
+      taking_(loop_, block_board_, taker_, *this, "BlockTaker") {
   shell_.listen<ToExecutor>();
   shell_.listen_losses();
   serving_.listen<ToBlocks>();
@@ -119,7 +124,9 @@ void SimExecutor::die(int code, bool silent, const std::string& reason) {
 
 void SimExecutor::lose_files(Random& random) {
   std::erase_if(store_, [&](const auto& kv) {
-    return kv.first.starts_with("shuffle_") && random.chance(500);
+    const bool lost = kv.first.starts_with("shuffle_") && random.chance(500);
+    if (lost) lost_.insert(kv.first);
+    return lost;
   });
 }
 
@@ -159,8 +166,7 @@ void SimExecutor::apply(const ForServices& e) {
             in_.checks.reached(Path::Reregistered);
             std::vector<BlockUpdate> all;
             for (const auto& [block, bytes] : store_)
-              if (block.starts_with("rdd_"))
-                all.push_back({block, true, false, static_cast<int64_t>(bytes.size()), 0});
+              if (block.starts_with("rdd_")) all.push_back(in_memory(block, bytes));
             shell_.feed(BlocksMoved{std::move(all)});
           },
           [&](const RemoveRdd& m) {
@@ -172,9 +178,8 @@ void SimExecutor::apply(const ForServices& e) {
             std::erase_if(store_, [&](const auto& kv) { return kv.first.starts_with(prefix); });
             outputs_.erase(m.shuffle);
           },
-          [&](const RemoveBlocks& m) {
-            for (const std::string& block : m.blocks) store_.erase(block);
-          },
+          [&](const RemoveBlocks& m) { remove_blocks(m.blocks); },
+          [&](const TakeBlock& m) { take(m); },
           [&](const auto&) {},
       },
       e.message);

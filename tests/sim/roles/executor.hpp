@@ -15,12 +15,18 @@
 #include "core/executor/executor.hpp"
 #include "core/shell.hpp"
 #include "core/storage/block_client.hpp"
+#include "core/storage/block_id.hpp"
 #include "core/storage/block_server.hpp"
+#include "core/storage/block_taker.hpp"
 #include "tests/sim/roles/surroundings.hpp"
 
 namespace tinderbox::sim {
 
 core::BlockClientOptions client_options(const Settings& settings, const AppId& app, uint64_t seed);
+/// What the driver is told of a cached block.
+inline BlockUpdate in_memory(const std::string& block, const Payload& bytes) {
+  return {block, true, false, static_cast<int64_t>(bytes.size()), 0, true, false};
+}
 
 /// What whoever starts an executor gives it.
 struct ExecutorHas {
@@ -55,8 +61,9 @@ class SimExecutor {
   bool runs_anything() const { return !running_.empty() || !queue_.empty(); }
   std::vector<TaskId> running_tasks() const;
   size_t programs() const { return programs_.size(); }
+  Stored stored() const { return {ExecutorId{id_}, store_, lost_}; }
 
-  // ---- effects: the host of three shells ----
+  // ---- effects: the host of four shells ----
   void apply(const core::BuildServices& e);
   void apply(const core::KeepProgram& e);
   void apply(const core::DropProgram& e) { programs_.erase(e.program); }
@@ -68,6 +75,10 @@ class SimExecutor {
   void apply(const core::Exit& e) { die(e.code, false, e.reason); }
   void apply(const core::ReadBlock& e);
   void apply(const core::DeliverBlock& e);
+  void apply(const core::FetchPart& e);
+  void apply(const core::KeepBlock& e);
+  void apply(const core::KeepPartitions& e);
+  void apply(const BlockTaken& e);
 
  private:
   struct Program {
@@ -127,6 +138,15 @@ class SimExecutor {
   void next_holder(uint64_t request, Read& read);
   static uint64_t seed_of(const Task& task, Place place);
   void store(const std::string& block, Bytes bytes, bool tell_driver);
+  // taking.cpp: blocks that are taken over
+  void take(const TakeBlock& what);
+  bool part_came(const core::DeliverBlock& e);
+  Result<bool> keep(const core::KeepPartitions& e);
+  void remove_blocks(const std::vector<std::string>& blocks);
+  void store_output(ShuffleId shuffle, int64_t map_id, std::vector<Bytes> pieces);
+  Result<Payload> read(const std::string& block) const;
+  Result<Payload> read_range(const core::BlockId& id) const;
+  bool disk_full() const { return in_.world.now() < disk_full_until_; }
   void after(Duration delay, std::function<void()> task) {
     in_.world.after(process_, delay, std::move(task));
   }
@@ -169,13 +189,16 @@ class SimExecutor {
   core::ExecutorMachine machine_;
   core::BlockServer server_;
   core::BlockClient client_;
+  core::BlockTaker taker_;
   core::Shell<core::ExecutorMachine, SimExecutor> shell_;
   core::Shell<core::BlockServer, SimExecutor> serving_;
   core::Shell<core::BlockClient, SimExecutor> fetching_;
+  core::Shell<core::BlockTaker, SimExecutor> taking_;
 
   int32_t slots_ = 1;
   Time disk_full_until_{}, throwing_until_{}, results_lost_until_{};
   std::map<std::string, Payload> store_;
+  std::set<std::string> lost_;  // files
   std::map<int64_t, std::shared_ptr<const Program>> programs_;
   std::deque<Task> queue_;
   std::map<TaskId, Task> running_;
@@ -187,6 +210,9 @@ class SimExecutor {
   std::map<uint64_t, Read> reads_;
   std::map<uint64_t, std::pair<TaskId, Place>> locating_;
   std::map<uint64_t, TaskId> committing_, meeting_;
+  std::map<uint64_t, TakeBlock> takes_;
+  std::map<uint64_t, uint64_t> parts_;                // fetches for one of them
+  std::map<uint64_t, std::vector<Bytes>> half_kept_;  // outputs that came in part
   uint64_t next_request_ = 1;
 };
 

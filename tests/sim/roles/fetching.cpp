@@ -106,6 +106,7 @@ void SimExecutor::read_shuffle(Task& task, Place place, const MapOutputs& output
     read.wants.push_back(
         {map, status->location.address, block, size_for(status->sizes, place.second)});
     read.from.push_back(*status);
+    if (current()) in_.checks.reads(outputs.shuffle, status->map_id);
   }
   if (indeterminate(*in_.lineage.shuffle(outputs.shuffle)->parent))
     for (const auto& status : outputs.statuses) task.made.reads[place].push_back(status->map_id);
@@ -178,13 +179,12 @@ void SimExecutor::fetch(Read read) {
 
 void SimExecutor::apply(const ReadBlock& e) {
   after(in_.world.random().between(Duration{1us}, Duration{2ms}), [this, e] {
-    const auto it = store_.find(e.block);
-    serving_.feed(BlockReady{
-        e.ticket, it == store_.end() ? Result<Payload>(Error{"no block " + e.block}) : it->second});
+    serving_.feed(BlockReady{e.ticket, read(e.block)});
   });
 }
 
 void SimExecutor::apply(const DeliverBlock& e) {
+  if (part_came(e)) return;
   const auto it = reads_.find(e.request);
   if (it == reads_.end()) return;
   Read& read = it->second;
@@ -238,9 +238,9 @@ uint64_t SimExecutor::seed_of(const Task& task, Place place) {
 }
 
 void SimExecutor::store(const std::string& block, Bytes bytes, bool tell_driver) {
-  const auto size = static_cast<int64_t>(bytes.size());
-  store_[block] = Payload(std::move(bytes));
-  if (tell_driver) shell_.feed(BlocksMoved{{{block, true, false, size, 0}}});
+  const Payload& kept = store_[block] = Payload(std::move(bytes));
+  lost_.erase(block);
+  if (tell_driver) shell_.feed(BlocksMoved{{in_memory(block, kept)}});
 }
 
 }  // namespace tinderbox::sim

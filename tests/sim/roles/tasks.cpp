@@ -302,20 +302,19 @@ void SimExecutor::tell_made(Task& task, uint64_t value) {
 }
 
 void SimExecutor::write_output(Task& task, uint64_t value, TaskUpdate& update) {
-  if (in_.world.now() < disk_full_until_) {
+  if (disk_full()) {
     in_.checks.reached(Path::OutputNotStored);
     return fail(task, "std::system_error", "No space left on device");
   }
   const ShuffleDependency& s = *task.program->shuffle;
   std::vector<int64_t> sizes;
+  std::vector<Bytes> pieces;
   for (int32_t r = 0; r < s.num_reduces; ++r) {
     const uint64_t piece = piece_of(s.id, value, r);
     sizes.push_back(piece_size(piece));
-    if (sizes.back() > 0)
-      store("shuffle_" + std::to_string(s.id.value) + "_" + std::to_string(task.launch.id.value) +
-                "_" + std::to_string(r),
-            std::to_string(piece), false);
+    pieces.push_back(sizes.back() > 0 ? std::to_string(piece) : Bytes{});
   }
+  store_output(s.id, task.launch.id.value, std::move(pieces));
   MapStatus status;
   status.location = {ExecutorId{id_}, host_, block_address_};
   status.map_id = task.launch.id.value;

@@ -206,7 +206,11 @@ int32_t all_slots(const Scenario& s) {
 /// Where one task runs at a time the work of a scenario is to end within its time too. Dynamic
 /// allocation may leave one executor.
 void bound_length(Scenario& s) {
-  const int32_t slots = std::max(1, all_slots(s) / (s.settings.allocation ? s.executors : 1));
+  const int32_t executors = s.settings.allocation ? 1 : s.executors;
+  int32_t slots = all_slots(s) / (s.settings.allocation ? s.executors : 1);
+  for (const core::ResourceProfile& p : s.settings.profiles)
+    slots = std::min(slots, executors * (s.settings.cores / p.task.cpus.value_or(1)));
+  slots = std::max(1, slots);
   s.settings.task_time = std::min(s.settings.task_time, slots * Duration{800ms});
 }
 
@@ -288,6 +292,27 @@ void add_unsteady(Scenario& s, Random& r) {
   if (r.chance(900)) lose_outputs(s, r);
 }
 
+/// Blocks of decommissioned executors move. More of them are, there are others who could take what
+/// they hold, and disks of those are full for a while.
+void add_migration(Scenario& s, Random& r) {
+  if (!r.chance(500)) return;
+  core::MigrationOptions& o = s.settings.migration;
+  o.shuffles = r.chance(850);
+  o.rdds = !o.shuffles || r.chance(700);
+  o.max_failures = static_cast<int32_t>(r.between(1, 4));
+  o.reattempt_interval = r.between(Duration{100ms}, Duration{3s});
+  o.max_threads = static_cast<int32_t>(r.between(1, 4));
+  if (r.chance(600)) s.executors = std::max(s.executors, 3);
+  for (NodePlan& node : s.nodes) node.cached = node.cached || (o.rdds && r.chance(300));
+  const int64_t more = r.between(1, 5);
+  for (int64_t i = 0; i < more; ++i) {
+    s.faults.push_back(random_fault(r, 10s, s.standalone));
+    s.faults.back().kind = r.chance(650)   ? Kind::DecommissionExecutor
+                           : r.chance(400) ? Kind::DecommissionHost
+                                           : Kind::DiskFull;
+  }
+}
+
 /// One kind of fault, again and again, while tasks run long; outputs are lost of hosts that go.
 void storm(Scenario& s, Random& r) {
   const int64_t which = r.between(0, 99);
@@ -329,6 +354,8 @@ Scenario make_scenario(uint64_t seed) {
   add_unsteady(s, unsteady);
   Random barriers(mix(seed, 44));
   add_barrier(s, barriers);
+  Random migration(mix(seed, 46));
+  add_migration(s, migration);
   bound_length(s);
   return s;
 }
@@ -350,6 +377,13 @@ std::string describe(const core::ResourceProfile& p) {
          ", task cpus " + std::to_string(p.task.cpus.value_or(1)) + ", task gpus " +
          std::to_string(task == p.task.resources.end() ? 0 : task->second);
 }
+std::string describe(const core::MigrationOptions& o) {
+  if (!o.on()) return "";
+  return std::string(", moves ") + (o.shuffles ? "outputs" : "") +
+         (o.shuffles && o.rdds ? " and " : "") + (o.rdds ? "cached blocks" : "") + ", " +
+         std::to_string(o.max_threads) + " at once, " + std::to_string(o.max_failures) +
+         " failures, again after " + std::to_string(o.reattempt_interval / 1ms) + "ms";
+}
 }  // namespace
 
 std::string describe(const Scenario& s) {
@@ -365,7 +399,8 @@ std::string describe(const Scenario& s) {
       (o.speculation ? ", speculation" : "") + (o.fair ? ", fair pools" : "") +
       (o.exclusion.application ? ", exclusion for the application" : "") +
       (o.exclusion.task_and_stage ? ", exclusion for tasks" : "") +
-      (o.allocation ? ", dynamic allocation" : "") + (s.standalone ? ", standalone" : "") +
+      (o.allocation ? ", dynamic allocation" : "") + describe(o.migration) +
+      (s.standalone ? ", standalone" : "") +
       (o.gpus > 0 ? ", " + std::to_string(o.gpus) + " gpus each, " + std::to_string(o.task_gpus) +
                         " of a task"
                   : "") +

@@ -84,6 +84,7 @@ struct Settings {
   int32_t gpus = 0;      // addresses of each executor of the default resource profile
   double task_gpus = 0;  // of its tasks
   core::BarrierOptions barrier;
+  core::MigrationOptions migration;             // by default off
   std::vector<core::ResourceProfile> profiles;  // that nodes name
   /// Tasks need more than slots.
   bool custom_resources() const { return task_gpus > 0 || !profiles.empty(); }

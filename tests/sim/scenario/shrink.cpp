@@ -38,6 +38,7 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
         if (s.settings.profiles.empty()) s.settings.allocation.reset();
       },
       [](Scenario& s) { s.settings.force_kill.reset(); },
+      [](Scenario& s) { s.settings.migration = {}; },
       [](Scenario& s) {
         s.settings.profiles.clear();
         for (NodePlan& n : s.nodes) n.profile = -1;

@@ -44,7 +44,8 @@ std::string say(const ToExecutor& m) {
           },
           [](const DecommissionExecutor& x) { return "DecommissionExecutor " + x.reason; },
           [](const TakeBlock& x) {
-            return "TakeBlock " + x.block + " of " + x.from.executor.value;
+            return "TakeBlock " + n(static_cast<int64_t>(x.request)) + " " + x.block + " of " +
+                   x.from.executor.value;
           },
           [](const BarrierReached& x) {
             return "BarrierReached " + n(static_cast<int64_t>(x.request)) + " " + x.error;
@@ -60,6 +61,13 @@ std::string say(const ToExecutor& m) {
             return text;
           },
           [](const StopExecutor&) -> std::string { return "StopExecutor"; },
+          [](const RemoveBlocks& x) {
+            std::string text = "RemoveBlocks";
+            for (const std::string& block : x.blocks) text += " " + block;
+            return text;
+          },
+          [](const RemoveShuffle& x) { return "RemoveShuffle " + n(x.shuffle.value); },
+          [](const RemoveRdd& x) { return "RemoveRdd " + n(x.rdd.value); },
           [](const HeartbeatAnswer& x) -> std::string {
             return x.reregister ? "HeartbeatAnswer: register again" : "";
           },
@@ -95,7 +103,7 @@ std::string say(const ToDriver& m) {
           [](const BlockUpdates& x) {
             std::string text = "BlockUpdates";
             for (const BlockUpdate& b : x.blocks)
-              text += " " + b.block + (b.in_memory ? "" : " gone");
+              text += " " + b.block + (b.in_memory || b.on_disk ? "" : " gone");
             return text;
           },
           [](const MapOutputsRequest& x) { return "MapOutputsRequest " + n(x.shuffle.value); },
@@ -161,6 +169,10 @@ std::string describe(const ListenerEvent& event) {
           [](const TaskGettingResult& e) { return "! getting result of " + of(e.task); },
           [](const TaskEnded& e) { return "! ended " + of(e.task) + ": " + error_text(e.reason); },
           [](const BlockManagerAdded& e) { return "! blocks of " + e.id.executor.value; },
+          [](const BlockUpdated& e) {
+            const bool gone = !e.block.in_memory && !e.block.on_disk;
+            return "! block " + e.block.block + (gone ? " not at " : " at ") + e.executor.value;
+          },
           [](const BlockManagerRemoved& e) { return "! no blocks of " + e.id.executor.value; },
           [](const auto&) -> std::string { return "! another event"; },
       },
