@@ -234,7 +234,6 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
   dag_.executor_lost(e.id, host, turn);
   draining_.erase(slot);
   migration_.executor_gone(slot, turn);
-  draining_.erase(slot);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
   event.executor = e.id;
   event.reason = loss.reason;

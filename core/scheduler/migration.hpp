@@ -46,7 +46,9 @@ class Migration {
   /// Of DriverTimer::Kind::Migration.
   void timer(int32_t slot, Turn& turn);
   /// Nobody leaves, and no block is on its way.
-  bool idle() const { return leaving_.empty() && asked_.empty() && taking_.empty(); }
+  bool idle() const {
+    return leaving_.empty() && wanting_.empty() && asked_.empty() && taking_.empty();
+  }
   /// Some executor could take blocks, now or later.
   bool any_peer() const;
 
