@@ -13,6 +13,7 @@
 #include <deque>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -26,7 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kThreads = 2;
+// A client that is slow to ask holds one for kReadTime; one that waits costs some KiB.
+constexpr size_t kThreads = 16;
 constexpr size_t kMaxWaiting = 256;
 constexpr size_t kMaxPath = 1024;
 constexpr size_t kMaxBody = 1 << 20;
@@ -90,7 +92,7 @@ class BoundedStream final : public httplib::Stream {
   size_t begin_ = 0, end_ = 0;
 };
 
-/// Two threads and a queue; the accepting thread waits while the queue is full, so that what is too
+/// Threads and a queue; the accepting thread waits while the queue is full, so that what is too
 /// much stays in the kernel's backlog.
 class BoundedQueue final : public httplib::TaskQueue {
  public:
@@ -165,10 +167,20 @@ class BoundedServer final : public httplib::Server {
   bool ending_ = false;
 };
 
+/// Source: RFC 9112 section 6.3: a request with neither header has no body.
+bool has_body(const httplib::Request& in) {
+  return in.has_header("Content-Length") || in.has_header("Transfer-Encoding");
+}
+
 bool is_below(const std::string& path, const std::string& prefix) {
   if (prefix == "/") return path == "/" || path.empty();
   return path == prefix || path.starts_with(prefix + "/");
 }
+
+struct Page {
+  HttpHandler handler;
+  HttpMethods methods;
+};
 
 HttpAnswer plain(int status, const std::string& text) {
   return {status, "text/plain; charset=utf-8", text + "\n", {}};
@@ -178,6 +190,37 @@ void give(const HttpAnswer& answer, httplib::Response& out) {
   out.status = answer.status;
   for (auto& [name, value] : answer.headers) out.set_header(name, value);
   out.set_content(answer.body, answer.content_type.c_str());
+}
+
+/// What is known before a body is read; none: the page may be asked.
+std::optional<HttpAnswer> refusal(const httplib::Request& in, const Page* page) {
+  if (in.path.size() > kMaxPath) return plain(414, "the path is too long");
+  const bool get = in.method == "GET" || in.method == "HEAD";
+  const bool post = in.method == "POST";
+  if (!page && (get || post)) return plain(404, "there is no page '" + in.path + "'");
+  const bool posts = page && page->methods == HttpMethods::kGetAndPost;
+  if (!get && !(post && posts)) {
+    HttpAnswer answer = plain(405, posts ? "use GET or POST" : "use GET");
+    answer.headers["Allow"] = posts ? "GET, HEAD, POST" : "GET, HEAD";
+    return answer;
+  }
+  // Its end can't be told.
+  if (post && in.has_header("Transfer-Encoding") &&
+      !httplib::detail::is_chunked_transfer_encoding(in.headers))
+    return plain(400, "the transfer encoding is not 'chunked'");
+  return std::nullopt;
+}
+
+HttpAnswer answer(const httplib::Request& in, const Page& page) {
+  try {
+    return page.handler({in.method == "HEAD" ? "GET" : in.method,
+                         in.path,
+                         {in.params.begin(), in.params.end()},
+                         in.body});
+  } catch (const std::exception& e) {
+    log(Level::Error, "http", "page '" + in.path + "' failed: " + e.what());
+    return plain(500, "internal error");
+  }
 }
 
 const httplib::Headers kHeaders = {
@@ -228,23 +271,25 @@ class HttpServer::Impl {
       ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
     server_.set_pre_routing_handler([this](const httplib::Request& in, httplib::Response& out) {
-      // Only a POST goes on to httplib's routes, which read its body but match by recursive
+      const Page* page = find(in.path);
+      std::optional<HttpAnswer> refused = refusal(in, page);
+      // Only a wanted body goes on to httplib's routes, which read it but match by recursive
       // regexes.
-      if (in.method == "POST" && in.path.size() <= kMaxPath)
+      if (!refused && in.method == "POST" && has_body(in))
         return httplib::Server::HandlerResponse::Unhandled;
-      give(answer(in), out);
+      give(refused ? *refused : answer(in, *page), out);
       return httplib::Server::HandlerResponse::Handled;
     });
     server_.Post(".*", [this](const httplib::Request& in, httplib::Response& out) {
-      give(answer(in), out);
+      give(answer(in, *find(in.path)), out);
     });
     server_.set_error_handler([](const httplib::Request&, httplib::Response& out) {
       if (out.body.empty()) give(plain(out.status, "status " + std::to_string(out.status)), out);
     });
   }
 
-  void handle(const std::string& prefix, HttpHandler handler) {
-    handlers_[prefix] = std::move(handler);
+  void handle(const std::string& prefix, HttpHandler handler, HttpMethods methods) {
+    pages_[prefix] = {std::move(handler), methods};
   }
 
   Result<int> start(const Options& options) {
@@ -283,38 +328,26 @@ class HttpServer::Impl {
     return Error{"cannot listen on " + bracketed(host) + ":" + ports + ": in use or not allowed"};
   }
 
-  HttpAnswer answer(const httplib::Request& in) const {
-    if (in.path.size() > kMaxPath) return plain(414, "the path is too long");
-    if (in.method != "GET" && in.method != "HEAD" && in.method != "POST")
-      return plain(405, "use GET");
-    const HttpHandler* best = nullptr;
+  const Page* find(const std::string& path) const {
+    const Page* best = nullptr;
     size_t length = 0;
-    for (auto& [prefix, handler] : handlers_) {
-      if (!is_below(in.path, prefix) || (best && prefix.size() < length)) continue;
-      best = &handler;
+    for (auto& [prefix, page] : pages_) {
+      if (!is_below(path, prefix) || (best && prefix.size() < length)) continue;
+      best = &page;
       length = prefix.size();
     }
-    if (best == nullptr) return plain(404, "there is no page '" + in.path + "'");
-    try {
-      return (*best)({in.method == "HEAD" ? "GET" : in.method,
-                      in.path,
-                      {in.params.begin(), in.params.end()},
-                      in.body});
-    } catch (const std::exception& e) {
-      log(Level::Error, "http", "page '" + in.path + "' failed: " + e.what());
-      return plain(500, "internal error");
-    }
+    return best;
   }
 
   BoundedServer server_;
-  std::map<std::string, HttpHandler> handlers_;  // constant after start()
+  std::map<std::string, Page> pages_;  // constant after start()
   std::thread thread_;
 };
 
 HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {}
 HttpServer::~HttpServer() { stop(); }
-void HttpServer::handle(const std::string& prefix, HttpHandler handler) {
-  impl_->handle(prefix, std::move(handler));
+void HttpServer::handle(const std::string& prefix, HttpHandler handler, HttpMethods methods) {
+  impl_->handle(prefix, std::move(handler), methods);
 }
 Result<int> HttpServer::start(const Options& options) { return impl_->start(options); }
 void HttpServer::stop() { impl_->stop(); }

@@ -35,7 +35,10 @@ using HttpHandler = std::function<HttpAnswer(const HttpRequest&)>;
 /// the loop does not come to it within `patience`; the late answer is then dropped.
 HttpHandler on_loop(Loop& loop, HttpHandler handler, Duration patience = std::chrono::seconds(5));
 
-/// Bounds: two connections at a time and 256 waiting, 4 KiB a line of the head, 1 MiB of request,
+/// What a page is asked by; kGet is GET and HEAD.
+enum class HttpMethods { kGet, kGetAndPost };
+
+/// Bounds: 16 connections at a time and 256 waiting, 4 KiB a line of the head, 1 MiB of request,
 /// 10 s to read it, 30 s for all of it, one request a connection. Every answer forbids sniffing,
 /// framing by other sites, foreign scripts and caching. Nothing is read from files.
 class HttpServer {
@@ -50,8 +53,10 @@ class HttpServer {
   ~HttpServer();
 
   /// Before start(). `prefix` matches itself and all paths below it (`/json` matches /json, /json/
-  /// and /json/x); `/` only itself. The longest one wins; no match: status 404.
-  void handle(const std::string& prefix, HttpHandler handler);
+  /// and /json/x); `/` only itself. The longest one wins; no match: status 404, another method:
+  /// 405, both before a body is read.
+  void handle(const std::string& prefix, HttpHandler handler,
+              HttpMethods methods = HttpMethods::kGet);
   /// Listens and returns the port. Once. Errors: the address can't be had, one line.
   Result<int> start(const Options& options);
   /// Ends open connections and joins the threads. Thread: the one that called start().

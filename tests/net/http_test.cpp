@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -21,6 +22,7 @@
 #include "net/names.hpp"
 
 using namespace tinderbox;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -69,6 +71,17 @@ std::string raw(int port, const std::string& bytes) {
   for (ssize_t n; (n = ::recv(fd, part, sizeof part, 0)) > 0;) all.append(part, size_t(n));
   ::close(fd);
   return all;
+}
+
+/// What comes until the peer closes; "" with `patience` passed.
+std::string until_closed(int fd, std::chrono::seconds patience) {
+  const timeval limit{patience.count(), 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  std::string all;
+  char part[4096];
+  ssize_t n;
+  while ((n = ::recv(fd, part, sizeof part, 0)) > 0) all.append(part, size_t(n));
+  return n == 0 ? all : "";
 }
 
 std::string http_error(const Result<Bytes>& r) { return r ? "" : r.error().message; }
@@ -154,9 +167,12 @@ TEST_CASE("each answer carries the security headers and ends its connection") {
 
 TEST_CASE("a POST brings its body and form") {
   Site site;
-  site.server.handle("/kill", [](const net::HttpRequest& r) {
-    return text(r.method + " " + r.parameter("id") + " " + r.body);
-  });
+  site.server.handle(
+      "/kill",
+      [](const net::HttpRequest& r) {
+        return text(r.method + " " + r.parameter("id") + " " + r.body);
+      },
+      net::HttpMethods::kGetAndPost);
   site.start();
   std::string answer = raw(
       site.port,
@@ -165,6 +181,55 @@ TEST_CASE("a POST brings its body and form") {
   CHECK(answer.ends_with("\r\n\r\nPOST 42 id=42"));
   CHECK(raw(site.port, "POST /kill HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\nx")
             .find(" 413 ") != std::string::npos);
+  CHECK(raw(site.port,
+            "POST /kill HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
+            .ends_with("\r\n\r\nPOST  hi"));
+}
+
+TEST_CASE("what has no body, or none that is wanted, is answered at once") {
+  Site site;
+  auto echo = [](const net::HttpRequest& r) { return text(r.method + r.parameter("id") + r.body); };
+  site.server.handle("/json", echo);
+  site.server.handle("/kill", echo, net::HttpMethods::kGetAndPost);
+  site.start();
+  struct Case {
+    std::string head, want;
+  };
+  for (auto& c : std::vector<Case>{{"POST /kill?id=7 HTTP/1.1\r\nHost: x", "\r\n\r\nPOST7"},
+                                   {"POST /kill HTTP/1.1\r\nTransfer-Encoding: gzip", " 400 "},
+                                   {"POST /json/ HTTP/1.1\r\nHost: x", " 405 "},
+                                   {"POST /json/ HTTP/1.1\r\nContent-Length: 1000", " 405 "},
+                                   {"PUT /kill HTTP/1.1\r\nContent-Length: 1000", " 405 "},
+                                   {"POST /none HTTP/1.1\r\nContent-Length: 1000", " 404 "},
+                                   {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked", " 404 "}}) {
+    const int fd = connect_to(site.port);
+    const std::string request = c.head + "\r\n\r\n";
+    REQUIRE(::send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size()));
+    const std::string answer = until_closed(fd, 2s);
+    CAPTURE(c.head, answer);
+    CHECK(answer.find(c.want) != std::string::npos);
+    CHECK((c.want != " 405 " || answer.find("Allow: GET, HEAD") != std::string::npos));
+    ::close(fd);
+  }
+}
+
+TEST_CASE("clients that are slow to ask don't keep others waiting") {
+  Site site;
+  auto page = [](const net::HttpRequest&) { return text("alive"); };
+  site.server.handle("/", page);
+  site.server.handle("/kill", page, net::HttpMethods::kGetAndPost);
+  site.start();
+  std::vector<int> slow;
+  for (std::string begun :
+       {"", "GET /js", "GET / HTTP/1.1\r\nHo", "POST /kill HTTP/1.1\r\nContent-Length: 9\r\n\r\n"})
+    for (int i = 0; i < 3; ++i) {
+      slow.push_back(connect_to(site.port));
+      (void)::send(slow.back(), begun.data(), begun.size(), MSG_NOSIGNAL);
+    }
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(raw(site.port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").ends_with("alive"));
+  CHECK(std::chrono::steady_clock::now() - start < 1s);
+  for (int fd : slow) ::close(fd);
 }
 
 TEST_CASE(
