@@ -21,7 +21,46 @@ for unit in master worker; do
   grep -q '^SuccessExitStatus=143$' "$t/usr/lib/systemd/system/tinderbox-$unit.service" || die "a stopped tinderbox-$unit counts as failed"
 done
 grep -rl '@[A-Z]*@' "$t/usr/lib/systemd" "$t/usr/lib/pkgconfig" "$t/usr/share/man" && die "a placeholder was left in these files"
-bash -n "$t/usr/share/bash-completion/completions/tinderbox"
+
+# completes WORDS… : WANTED…: what the last word may become; it may be empty.
+# shellcheck disable=SC1091  # the installed file
+. "$t/usr/share/bash-completion/completions/tinderbox"
+completes() {
+  local word function
+  COMP_WORDS=() COMPREPLY=()
+  while [ "$1" != : ]; do COMP_WORDS+=("$1"); shift; done
+  shift
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  function=$(complete -p "${COMP_WORDS[0]}" | sed -n 's/.* -F \([^ ]*\) .*/\1/p') || true
+  [ -n "$function" ] || die "nothing completes ${COMP_WORDS[0]}"
+  "$function"
+  for word; do
+    grep -qxF -- "$word" <(printf '%s\n' "${COMPREPLY[@]}") || die "'${COMP_WORDS[*]}' is not completed to $word but to: ${COMPREPLY[*]}"
+  done
+}
+# options ROLE…: each long option that the role's help tells is completed.
+options() {
+  local role
+  for role; do
+    mapfile -t told < <("$t/usr/bin/tinderbox" "$role" --help 2>&1 | grep -oE '^  (-[a-zA-Z], ?)?--[a-zA-Z-]+' | grep -oE -e '--[a-zA-Z-]+' | grep -vxE -e '--(ip|usage-error)')
+    [ "${#told[@]}" -gt 3 ] || die "$role --help tells only ${told[*]}"
+    completes tinderbox "$role" -- : "${told[@]}"
+  done
+}
+options submit run-example master worker driver executor init bench
+# shellcheck disable=SC2046  # a list of words
+completes tinderbox bench '' : $("$t/usr/bin/tinderbox" bench --help | sed -n 's/^Names: //p' | tr -d ,)
+completes tinderbox run-example --master local pa : pagerank
+completes tinderbox run-example --verbose -c a=b --name pi w : wordcount
+completes tinderbox run-example p : pi pagerank
+completes spark-submit --class w : wordcount
+completes spark-class su : submit
+completes spark-class org.apache.spark.deploy.worker.Worker --wo : --work-dir
+completes tinderbox-master --ho : --host
+cd /
+completes tinderbox run-example pi et : etc
+completes tinderbox run-example --name x pagerank et : etc
+cd - >/dev/null
 
 # An application of five lines, built in a folder of its own.
 mkdir "$t/app"
