@@ -131,13 +131,19 @@ std::string resolve_uri(std::string_view text, std::string_view directory) {
          (hash == std::string_view::npos ? "" : std::string(text.substr(hash)));
 }
 
+std::string_view without_this_host(std::string_view rest) {
+  for (const std::string_view host : {"//", "//localhost"})
+    if (rest.starts_with(host) && rest.substr(host.size()).starts_with('/'))
+      return rest.substr(host.size());
+  return rest;
+}
+
 std::optional<std::string> local_path(std::string_view uri) {
   const std::string_view scheme = scheme_of(uri);
   if (!scheme.empty() && scheme != "file" && scheme != "local") return {};
   std::string_view path = uri.substr(0, uri.find('#'));
-  if (!scheme.empty()) path.remove_prefix(scheme.size() + 1);
-  if (path.starts_with("///")) path.remove_prefix(2);
-  return std::string(path);
+  if (scheme.empty()) return std::string(path);
+  return std::string(without_this_host(path.substr(scheme.size() + 1)));
 }
 
 std::vector<std::string> expand_glob(std::string_view pattern, const ListDirectory& list) {

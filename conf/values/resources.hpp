@@ -18,6 +18,9 @@ std::string_view scheme_of(std::string_view text);
 /// Source: Spark 4.3 Utils.resolveURI.
 std::string resolve_uri(std::string_view text, std::string_view directory);
 
+/// What follows the colon of a `file:` URI, without `//` or `//localhost` in front of its path.
+/// Source: RFC 8089 section 2.
+std::string_view without_this_host(std::string_view rest);
 /// The path of a `file:` or `local:` URI or of a plain path; none for every other scheme.
 std::optional<std::string> local_path(std::string_view uri);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conf/conf.hpp"
+#include "core/api/runtime/input_paths.hpp"
 #include "core/plan/bytes.hpp"
 #include "core/plan/task.hpp"
 #include "core/resources/resource_profile.hpp"
@@ -271,15 +272,15 @@ void Context::set_profile(const core::NodePtr& node, const core::ResourceProfile
 // ---- checkpoints ----
 
 void Context::set_checkpoint_dir(const std::string& directory) {
-  std::string path = directory;
-  if (path.starts_with("file:")) path = path.substr(5);
-  while (path.starts_with("//")) path.erase(0, 1);
-  // One folder an application and context: two of them may share `directory`.
-  path += "/" + runtime_.app_id().value + "-" + std::to_string(next_rdd_.load());
-  auto made = runtime_.files().make_directories(path);
-  if (!made)
+  const auto need = [&](const auto& result) {
+    if (result) return *result;
     throw std::runtime_error("Cannot use checkpoint directory " + directory + ": " +
-                             made.error().message);
+                             result.error().message);
+  };
+  // One folder an application and context: two of them may share `directory`.
+  const std::string path = need(core::local_path(directory)) + "/" + runtime_.app_id().value + "-" +
+                           std::to_string(next_rdd_.load());
+  need(runtime_.files().make_directories(path));
   net::Lock lock(state_->mutex);
   state_->checkpoint_dir = path;
 }

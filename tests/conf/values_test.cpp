@@ -191,6 +191,10 @@ TEST_CASE("U16 patterns expand and fragments need one file") {
   CHECK(resolve("file:/d/[bc].*") == Uris{"file:/d/b.zip", "file:/d/c.txt"});
   CHECK(resolve("{a,b}.zip,c.txt") == Uris{"file:/d/a.zip", "file:/d/b.zip", "file:/d/c.txt"});
   CHECK(resolve("a*.zip#archive3") == Uris{"file:/d/a.zip#archive3"});
+  CHECK(resolve("file://localhost/d/[bc].*") == Uris{"file:/d/b.zip", "file:/d/c.txt"});
+  CHECK(local_path("file:///x%20y#n") == "/x%20y");
+  CHECK(local_path("file://localhost/x") == "/x");
+  CHECK(local_path("file://localhostess/x") == "//localhostess/x");
   CHECK_THROWS_WITH(resolve("*.zip#archive3"), Contains("resolves ambiguously to multiple files"));
   CHECK_THROWS_WITH(resolve("z*"), Contains("file:/d/z* matches no file"));
   CHECK(resolve("").empty());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "conf/values/resources.hpp"
+
 namespace tinderbox::core {
 namespace {
 
@@ -128,7 +130,7 @@ Result<std::string> local_path(const std::string& path) {
       return Error{"No FileSystem for scheme \"" + path.substr(0, colon) + "\" of " + path +
                    ": only file: is there"};
     }
-    local = path.substr(colon + 1);
+    local = conf::without_this_host(std::string_view(path).substr(colon + 1));
     while (local.starts_with("//")) local.erase(0, 1);
   }
   if (local.empty()) return Error{"Can not create a Path from an empty string"};
