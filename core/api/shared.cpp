@@ -9,8 +9,7 @@ Payload fetch_broadcast(TaskContext& context, BroadcastId id) {
   auto value = context.services->broadcast(id);
   if (!value) {
     if (context.killed) throw TaskKilledException{};
-    throw std::runtime_error("Failed to get broadcast_" + std::to_string(id.value) + ": " +
-                             value.error().message);
+    throw std::runtime_error(value.error().message);
   }
   return std::move(*value);
 }

@@ -1,6 +1,18 @@
 #include "core/api/runtime/job_waiters.hpp"
 
 namespace tinderbox::core {
+namespace {
+
+/// Events and logs say what Spark's do; an application would print a heading of nothing.
+std::string without_heading(std::string error) {
+  constexpr std::string_view kHeading = "\nDriver stacktrace:";
+  if (!error.ends_with(kHeading)) return error;
+  error.resize(error.size() - kHeading.size());
+  while (error.ends_with('\n')) error.pop_back();
+  return error;
+}
+
+}  // namespace
 
 uint64_t JobWaiters::open() {
   net::Lock lock(mutex_);
@@ -51,7 +63,7 @@ void JobWaiters::end_of_turn() {
     auto w = waiters_.find(e.ticket);
     if (w == waiters_.end()) continue;
     w->second->taken.ended = true;
-    w->second->taken.error = std::move(e.error);
+    w->second->taken.error = without_heading(std::move(e.error));
     w->second->changed.notify_one();
   }
   ends_of_turn_.clear();

@@ -19,7 +19,7 @@ class JobWaiters {
   struct Taken {
     std::vector<DeliverResult> results;
     bool ended = false;
-    std::string error;
+    std::string error;  // without the heading of a stack trace, which there is none of
   };
   /// Makes a ticket that put() knows.
   uint64_t open();

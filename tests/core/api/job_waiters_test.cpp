@@ -27,6 +27,22 @@ ApplyAccumulators one_update() {
 
 }  // namespace
 
+TEST_CASE("an application's error ends with its cause, not with a heading of nothing",
+          "[job_waiters]") {
+  struct Case {
+    std::string told, want;
+  };
+  for (const Case& c : std::vector<Case>{{"failed: oops\n\nDriver stacktrace:", "failed: oops"},
+                                         {"failed: oops\nDriver stacktrace:", "failed: oops"},
+                                         {"two\nlines\n", "two\nlines\n"}}) {
+    JobWaiters waiters;
+    const uint64_t ticket = waiters.open();
+    waiters.put(end_of(ticket, c.told));
+    waiters.end_of_turn();
+    CHECK(waiters.wait(ticket, [](const Updates&) {}).error == c.want);
+  }
+}
+
 TEST_CASE("a waiter gets its results and its end, and merges what came before them",
           "[job_waiters]") {
   JobWaiters waiters;

@@ -125,7 +125,8 @@ Result<Payload> LocalServices::broadcast(BroadcastId id) {
   net::Lock lock(mutex);
   ++broadcast_fetches;
   const auto found = broadcasts.find(id);
-  if (found == broadcasts.end()) return Error{"no one has it"};
+  if (found == broadcasts.end())
+    return Error{"Failed to get broadcast_" + std::to_string(id.value) + ": no one has it"};
   return found->second;
 }
 
