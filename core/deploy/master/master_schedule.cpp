@@ -1,6 +1,7 @@
 // What runs where: drivers first, then executors for each application in the order of registration.
 #include <algorithm>
 
+#include "conf/keys.hpp"
 #include "core/deploy/master/master.hpp"
 #include "core/resources/discovery.hpp"
 #include "core/resources/resource_profile.hpp"
@@ -136,8 +137,10 @@ std::string Master::launch_executors(const Turn& t, MasterApp& a, int32_t profil
   const int32_t step = need.cores.value_or(1);
   if (need.cores_left < step) {
     const bool never = a.executors.empty();
-    return never ? "spark.cores.max " + std::to_string(need.cores_left) + " is less than the " +
-                       std::to_string(step) + " cores of one executor"
+    const auto& limit =
+        a.description.max_cores ? conf::kCoresMax.spec : conf::kDeployDefaultCores.spec;
+    return never ? std::string(limit.name) + " " + std::to_string(need.cores_left) +
+                       " is less than the " + std::to_string(step) + " cores of one executor"
                  : "";
   }
   Offers all = offers();

@@ -232,6 +232,12 @@ TEST_CASE("an application is told why it gets no executor, when that changes", "
   CHECK(reasons(r.from(4, worker_of("d", 1, 4096))) == Texts{""});
   CHECK(reasons(r.from(101, RegisterApplication{{}, app_of(2, 3), "d:2", 0})) ==
         Texts{"spark.cores.max 2 is less than the 3 cores of one executor"});
+  MasterOptions limited = options();
+  limited.default_cores = 2;
+  Run other(std::move(limited));
+  other.from(1, worker_of("a", 4, 4096));
+  CHECK(reasons(other.from(101, RegisterApplication{{}, app_of({}, 3), "d:2", 0})) ==
+        Texts{"spark.deploy.defaultCores 2 is less than the 3 cores of one executor"});
 }
 
 TEST_CASE("applications that wait for the first worker set one timer each", "[master]") {
