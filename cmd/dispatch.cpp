@@ -107,10 +107,12 @@ int run_chosen(std::span<const Role> roles, Args argv) {
   return refuse(roles, named ? "'" + first + "' is not a role" : "", core::kExitMisuse);
 }
 
-/// A full disk behind stdout shows only when the last bytes go out.
+/// A full disk behind stdout shows only when the last bytes go out. Whoever stopped reading, as
+/// `head` does, has what it wanted.
 int with_output_written(int code) {
   std::cout.flush();
   if (std::cout && std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  if (net::output_is_unread()) return code;
   net::write_error("Error: standard output could not be written\n");
   return code == core::kExitOk ? core::kExitFailure : code;
 }

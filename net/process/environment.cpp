@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -111,6 +112,11 @@ int utc_offset_seconds() {
 void open_missing_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)  // open() takes the lowest number that is free
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0) return;
+}
+
+bool output_is_unread() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  return ::poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 void raise_descriptor_limit() {

@@ -28,6 +28,8 @@ int utc_offset_seconds();
 /// First of all in main: whichever of descriptors 0 to 2 is closed becomes /dev/null, or a socket
 /// would get its number and what is printed.
 void open_missing_descriptors();
+/// Nobody reads standard output any more: the other end of its pipe is closed.
+bool output_is_unread();
 /// As many descriptors as the system lets this process have: a ROUTER without any left spins.
 void raise_descriptor_limit();
 /// Ends the process at once, whatever its threads do. What printf left in a buffer is written,

@@ -194,6 +194,15 @@ named_role() {
 }
 check "SPARK_K8S_CMD names the role, all arguments are its own, also in an application's binary" named_role
 bad "a full disk behind stdout" 1 "standard output" -- sh -c "'$T' run-example --master 'local[1]' pi 2 > /dev/full"
+unread() { # unread CODE COMMAND…: prints into a pipe whose reader has gone
+  local code=$1 status
+  shift
+  { sleep 0.2; timeout 60 "$@" 2> "$err"; echo $? > "$dir/status"; } | true
+  status=$(cat "$dir/status")
+  [ "$status" = "$code" ] || { echo "exit code $status"; cat "$err"; return 1; }
+  ! grep -i 'standard output' "$err"
+}
+check "nobody reads stdout: no message, and the application's exit code" unread 0 "$T" run-example --master 'local[1]' pi 2
 bad "history" 1 "history" "event logs" -- "$T" history
 bad "a worker without a master" 1 "master" -- "$T" worker
 bad "a worker of a master that is no URL" 1 "localhost" "spark://host:port" -- "$T" worker localhost
