@@ -1,6 +1,7 @@
 // One process at a time.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,8 +19,8 @@ class FileLock {
     return *this;
   }
   ~FileLock();
-  /// Makes the file if need be. Errors: another process holds it; it can't be made.
-  static Result<FileLock> take(const std::string& path);
+  /// Makes the file if need be. None: another process holds it. Errors: it can't be made or locked.
+  static Result<std::optional<FileLock>> take(const std::string& path);
 
  private:
   explicit FileLock(int fd) : fd_(fd) {}

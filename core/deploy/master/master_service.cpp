@@ -71,12 +71,14 @@ class MasterService::Impl {
   /// Opening a log replaces its file: a master that has it open would go on writing to nowhere.
   void lock(const std::string& directory) {
     if (directory.empty() || !files_->make_directories(directory)) return;  // the log says why not
-    Result<net::FileLock> taken = net::FileLock::take(directory + "/master.lock");
-    if (!taken)
-      throw conf::Error("spark.deploy.recoveryDirectory is " + directory +
-                        ", and another master uses it (" + taken.error().message +
-                        "); give each master its own, or stop the other one");
-    lock_ = std::move(*taken);
+    const std::string path = directory + "/master.lock";
+    const std::string start = "spark.deploy.recoveryDirectory is " + directory;
+    Result<std::optional<net::FileLock>> taken = net::FileLock::take(path);
+    if (!taken) throw conf::Error(start + ", which can't be written: " + taken.error().message);
+    if (!*taken)
+      throw conf::Error(start + ", and another master uses it (" + path +
+                        " is locked); give each master its own, or stop the other one");
+    lock_ = std::move(**taken);
   }
 
   void start_pages() {

@@ -215,6 +215,10 @@ bad "a master's port that is no number" 1 "port" "x" -- "$T" master --port x
 bad "a master's unknown option" 1 "--bogus" -- "$T" master --bogus
 bad "a recovery mode that is none" 1 "spark.deploy.recoveryMode" "ZOOKEEPER" "FILESYSTEM" -- \
   "$T" master --host 127.0.0.1 --port 0 --webui-port 0 --conf spark.deploy.recoveryMode=ZOOKEEPER
+mkdir "$dir/sealed" && chmod 555 "$dir/sealed"
+bad "a recovery directory that can't be written" 1 "$dir/sealed, which can't be written: .*master.lock: Permission denied" -- \
+  "${as_nobody[@]}" timeout 5 "$dir/app" master --host 127.0.0.1 --port 0 --webui-port 0 \
+  --conf spark.deploy.recoveryMode=FILESYSTEM --conf spark.deploy.recoveryDirectory="$dir/sealed"
 bad "an executor without its options" 1 "--driver-url" -- "$T" executor
 bad "init with nothing to fetch" 1 "nothing to fetch" -- "$T" init
 bad "init of a file that is not there" 1 "$dir/nothing" -- "$T" init --directory "$dir/fetched" "$dir/nothing"
