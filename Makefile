@@ -197,7 +197,7 @@ $(B)/headers/%.ok: % $(B)/libraries
 	@mkdir -p $(@D); echo '#include "$<"' | $(CXX) $(CPPFLAGS) $(CXXFLAGS) -O0 -x c++ -fsyntax-only \
 	  -MMD -MP -MF $(@:.ok=.d) -MT $@ - && touch $@
 
-##: clang-format, the layers, ten clang-tidy checks and clang's thread-safety analysis; files that changed since
+##: clang-format, the layers, clang-tidy checks and clang's thread-safety analysis; files that changed since
 .PHONY: lint
 lint: lint-packages format-check layers $(SOURCES:%=$(B)/tidy/%.ok)
 .PHONY: format-check layers format
