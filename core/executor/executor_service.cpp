@@ -272,10 +272,20 @@ class ExecutorService::Impl final : public DriverLink {
     auto updates = runner_->take_updates();
     if (updates.empty()) return;
     tell_blocks();
-    const bool fatal =
-        !options_.shared_blocks && std::any_of(updates.begin(), updates.end(), out_of_memory);
+    const auto fatal = options_.shared_blocks
+                           ? updates.end()
+                           : std::find_if(updates.begin(), updates.end(), out_of_memory);
+    if (fatal != updates.end())
+      return end_out_of_memory(std::move(updates), fatal - updates.begin());
     shell_.feed(TasksMoved{std::move(updates)});
-    if (fatal) apply(GiveUpProcess{kExitOutOfMemory, "A task ran out of memory"});
+  }
+  /// The task's failure is this executor's end, and told by that alone: between two messages it
+  /// would be tried again here, and fail at once.
+  void end_out_of_memory(std::vector<TaskUpdate> updates, std::ptrdiff_t fatal) {
+    const std::string why = updates[static_cast<size_t>(fatal)].reason->description;
+    updates.erase(updates.begin() + fatal);
+    if (!updates.empty()) shell_.feed(TasksMoved{std::move(updates)});
+    apply(GiveUpProcess{kExitOutOfMemory, "A task ran out of memory: " + why});
   }
 
   void watch_killed_tasks() {
