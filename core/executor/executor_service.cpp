@@ -275,15 +275,15 @@ class ExecutorService::Impl final : public DriverLink {
     const auto fatal = options_.shared_blocks
                            ? updates.end()
                            : std::find_if(updates.begin(), updates.end(), out_of_memory);
-    if (fatal != updates.end())
-      return end_out_of_memory(std::move(updates), fatal - updates.begin());
+    if (fatal != updates.end()) return end_out_of_memory(updates, fatal);
     shell_.feed(TasksMoved{std::move(updates)});
   }
   /// The task's failure is this executor's end, and told by that alone: between two messages it
   /// would be tried again here, and fail at once.
-  void end_out_of_memory(std::vector<TaskUpdate> updates, std::ptrdiff_t fatal) {
-    const std::string why = updates[static_cast<size_t>(fatal)].reason->description;
-    updates.erase(updates.begin() + fatal);
+  void end_out_of_memory(std::vector<TaskUpdate>& updates,
+                         std::vector<TaskUpdate>::iterator fatal) {
+    const std::string why = fatal->reason->description;
+    updates.erase(fatal);
     if (!updates.empty()) shell_.feed(TasksMoved{std::move(updates)});
     apply(GiveUpProcess{kExitOutOfMemory, "A task ran out of memory: " + why});
   }
