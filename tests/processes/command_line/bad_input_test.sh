@@ -195,10 +195,13 @@ named_role() {
 check "SPARK_K8S_CMD names the role, all arguments are its own, also in an application's binary" named_role
 bad "a full disk behind stdout" 1 "standard output" -- sh -c "'$T' run-example --master 'local[1]' pi 2 > /dev/full"
 unread() { # unread CODE COMMAND…: prints into a pipe whose reader has gone
-  local code=$1 status
+  local code=$1 status pipe
   shift
-  { sleep 0.2; timeout 60 "$@" 2> "$err"; echo $? > "$dir/status"; } | true
-  status=$(cat "$dir/status")
+  exec {pipe}> >(true)
+  wait $!
+  timeout 60 "$@" >&"$pipe" 2> "$err"
+  status=$?
+  exec {pipe}>&-
   [ "$status" = "$code" ] || { echo "exit code $status"; cat "$err"; return 1; }
   ! grep -i 'standard output' "$err"
 }
