@@ -1,0 +1,62 @@
+#include "tests/sim/scenario/faults.hpp"
+
+namespace tinderbox::sim {
+namespace {
+
+constexpr const char* kFaultNames[kFaultKinds] = {"crash",
+                                                  "silent crash",
+                                                  "host loss",
+                                                  "cut connection",
+                                                  "cut blocks",
+                                                  "partition driver",
+                                                  "partition executors",
+                                                  "slow peer",
+                                                  "pause",
+                                                  "pause driver",
+                                                  "lost files",
+                                                  "lost blocks",
+                                                  "lost results",
+                                                  "disk full",
+                                                  "tasks throw",
+                                                  "kill task",
+                                                  "services fail",
+                                                  "decommission executor",
+                                                  "decommission host",
+                                                  "crash driver",
+                                                  "cancel job",
+                                                  "cancel group",
+                                                  "cancel tag",
+                                                  "cancel stage",
+                                                  "cancel all",
+                                                  "unpersist",
+                                                  "crash master",
+                                                  "torn recovery log",
+                                                  "crash worker",
+                                                  "cut master",
+                                                  "partition master"};
+
+}  // namespace
+
+const char* name_of(Fault::Kind kind) { return kFaultNames[static_cast<size_t>(kind)]; }
+
+Fault::Kind random_kind(Random& r, bool standalone) {
+  constexpr auto kOrders = static_cast<int64_t>(Fault::Kind::CrashDriver) + 1;
+  constexpr auto kManager = static_cast<int64_t>(kFirstOfManager);
+  if (standalone && r.chance(300))
+    return static_cast<Fault::Kind>(r.between(kManager, int64_t{kFaultKinds} - 1));
+  return static_cast<Fault::Kind>(r.chance(900) ? r.between(0, kOrders - 1)
+                                                : r.between(kOrders, kManager - 1));
+}
+
+Fault random_fault(Random& r, Duration window, bool standalone) {
+  Fault f;
+  f.kind = random_kind(r, standalone);
+  f.at = r.between(Duration{0}, window);
+  f.length = r.chance(700) ? r.between(Duration{10ms}, Duration{3s})
+                           : r.between(Duration{3s}, Duration{45s});
+  f.target = static_cast<int32_t>(r.between(0, 11));
+  f.other = static_cast<int32_t>(r.between(0, 11));
+  return f;
+}
+
+}  // namespace tinderbox::sim

@@ -1,0 +1,54 @@
+// What goes wrong in a run, and what users order.
+#pragma once
+
+#include "tests/sim/world/world.hpp"
+
+namespace tinderbox::sim {
+
+struct Fault {
+  enum class Kind : uint8_t {
+    Crash,        // an executor's process ends with a code
+    SilentCrash,  // its machine does: nobody says goodbye
+    HostLoss,     // all executors of a host, and the worker
+    Cut,          // driver and executor
+    CutBlocks,    // two executors
+    PartitionDriver,
+    PartitionExecutors,
+    SlowPeer,
+    Pause,  // an executor stands still
+    PauseDriver,
+    LoseFiles,    // some map outputs of an executor are gone
+    LoseBlocks,   // its cached blocks are gone
+    LoseResults,  // for a while, results that lie in its block store are
+    DiskFull,
+    TasksThrow,  // for a while, some of an executor's tasks do
+    KillTask,    // by the user
+    BuildFails,  // an executor ends, and the next one can't open its disk
+    DecommissionExecutor,
+    DecommissionHost,  // it goes when the time is over
+    CrashDriver,       // the application is run again
+    CancelJob,
+    CancelGroup,
+    CancelTag,
+    CancelStage,
+    CancelAll,
+    Unpersist,
+    // of a standalone cluster
+    CrashMaster,  // it comes back with its recovery log
+    TearLog,      // it crashes while it writes it
+    CrashWorker,  // its executors go on
+    CutMaster,    // and the driver, or a worker
+    PartitionMaster,
+  };
+  Kind kind = Kind::Crash;
+  Duration at{}, length{};
+  int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
+};
+inline constexpr size_t kFaultKinds = 31;
+inline constexpr Fault::Kind kFirstOfManager = Fault::Kind::CrashMaster;
+const char* name_of(Fault::Kind kind);
+/// Within `window`. Failures of the cluster are likelier than orders of a user.
+Fault random_fault(Random& r, Duration window, bool standalone);
+Fault::Kind random_kind(Random& r, bool standalone);
+
+}  // namespace tinderbox::sim
