@@ -55,13 +55,14 @@ class WorkerService::Impl {
         zone_(local_zone(loop.now())),
         processes_(loop, process_handler(), conf::text_redaction(options_.conf),
                    peer_file(options_.conf)) {
-    Result<bool> made = files_->make_directories(options_.work_dir);
-    if (!made) throw conf::Error("Failed to create work directory: " + made.error().message);
     int port =
         listen_on(*endpoint_, options_.conf, options_.bind_host, options_.port, "sparkWorker");
     if (options_.web_ui_port) start_pages();
     machine_ = std::make_unique<Worker>(machine_options(port),
                                         run_seed(loop.now()) + static_cast<uint64_t>(port));
+    // Last of what may fail: a worker that is refused leaves nothing behind.
+    Result<bool> made = files_->make_directories(options_.work_dir);
+    if (!made) throw conf::Error("Failed to create work directory: " + made.error().message);
     shell_ = std::make_unique<Shell<Worker, Impl>>(loop_, board_, *machine_, *this, "Worker");
     shell_->listen<ToWorker>();
     shell_->listen_losses();

@@ -73,7 +73,7 @@ cluster "a host of the driver that nobody knows" "spark.driver.host" "nohost.inv
   "${on_cluster[@]}" --conf spark.driver.host=nohost.invalid
 for role in "worker spark://127.0.0.1:1" master; do
   bad "no time for a worker to answer: $role" 1 "spark.worker.timeout must be positive, but is 0" -- \
-    "$T" $role --conf spark.worker.timeout=0
+    env -C "$dir" "$T" $role --conf spark.worker.timeout=0
 done
 bad "no cores for an application" 1 "spark.deploy.defaultCores must be positive, but is 0" -- \
   "$T" master --conf spark.deploy.defaultCores=0
@@ -209,9 +209,11 @@ check "nobody reads stdout: no message, and the application's exit code" unread 
 bad "history" 1 "history" "event logs" -- "$T" history
 bad "a worker without a master" 1 "master" -- "$T" worker
 bad "a worker of a master that is no URL" 1 "localhost" "spark://host:port" -- "$T" worker localhost
-bad "a worker with no cores" 1 "cores: '0' is not a whole number above 0" -- "$T" worker --cores 0 spark://127.0.0.1:1
-bad "a worker with memory that is no size" 1 "memory|lots" -- "$T" worker --memory lots spark://127.0.0.1:1
-bad "a worker's port that is none" 1 "port" "70000" -- "$T" worker --host 127.0.0.1 --port 70000 spark://127.0.0.1:1
+bad "a worker with no cores" 1 "cores: '0' is not a whole number above 0" -- env -C "$dir" "$T" worker --cores 0 spark://127.0.0.1:1
+bad "a worker with memory that is no size" 1 "memory|lots" -- env -C "$dir" "$T" worker --memory lots spark://127.0.0.1:1
+bad "a worker's port that is none" 1 "port" "70000" -- \
+  env -C "$dir" "$T" worker --host 127.0.0.1 --port 70000 spark://127.0.0.1:1
+check "a worker that is refused makes no work directory" test ! -e "$dir/work"
 bad "a worker that may not write its work directory" 1 "work directory" "$dir/in.txt" -- \
   "$T" worker --host 127.0.0.1 --port 0 --webui-port 0 --work-dir "$dir/in.txt/work" spark://127.0.0.1:1
 bad "a master's port that is no number" 1 "port" "x" -- "$T" master --port x
