@@ -3,8 +3,8 @@
 // A role has one Endpoint; several machines may share it (a driver speaks to executors and to a
 // master), each for the conversations it declared. Switchboard sorts packets by conversation;
 // Shell<Machine> runs one machine. Effects that only one role has are given to its Host, an object
-// with `void apply(const ThatEffect&)` for each, and if it likes `void end_of_turn()`, called when
-// nothing waits any more, where it hands on in one go what it gathered.
+// with `void apply(ThatEffect&)` for each, which may take what it holds, and if it likes `void
+// end_of_turn()`, called when nothing waits any more, where it hands on in one go what it gathered.
 #pragma once
 
 #include <array>
@@ -109,8 +109,8 @@ class Shell {
       waiting_.pop_front();
       effects_.clear();
       machine_.on(std::move(next), loop_.now(), effects_);
-      for (const Effect& effect : effects_)
-        if (!halted_) std::visit([this](const auto& e) { this->carry_out(e); }, effect);
+      for (Effect& effect : effects_)
+        if (!halted_) std::visit([this](auto& e) { this->carry_out(e); }, effect);
     }
     if constexpr (requires { host_.end_of_turn(); }) host_.end_of_turn();
     busy_ = false;
@@ -118,23 +118,23 @@ class Shell {
 
  private:
   template <class M>
-  void carry_out(const Send<M>& e) {
+  void carry_out(Send<M>& e) {
     board_.endpoint().send(e.to, net::encode(e.message));
   }
-  void carry_out(const Connect& e) {
+  void carry_out(Connect& e) {
     Result<PeerId> peer = board_.endpoint().connect(e.address);
     if (!peer) net::log(net::Level::Warn, name_, peer.error().message);
     if constexpr (std::is_constructible_v<Event, Connected>)
       feed(Connected{e.ticket, peer ? *peer : 0});
   }
-  void carry_out(const Disconnect& e) { board_.endpoint().drop(e.peer); }
+  void carry_out(Disconnect& e) { board_.endpoint().drop(e.peer); }
   template <class E>
-  void carry_out(const After<E>& e) {
+  void carry_out(After<E>& e) {
     loop_.after(e.delay, [this, event = e.event] { feed(event); });
   }
-  void carry_out(const Log& e) { net::log(static_cast<net::Level>(e.level), name_, e.line); }
+  void carry_out(Log& e) { net::log(static_cast<net::Level>(e.level), name_, e.line); }
   template <class E>
-  void carry_out(const E& e) {
+  void carry_out(E& e) {
     host_.apply(e);
   }
 

@@ -11,9 +11,9 @@ constexpr Duration kConnectRetryDelay = std::chrono::seconds(1);
 
 }  // namespace
 
-void ExecutorMachine::on(const Event& event, Time, Effects& out) {
+void ExecutorMachine::on(Event event, Time, Effects& out) {
   if (state_ == State::Ended) return;
-  std::visit([&](const auto& e) { this->on(e, out); }, event);
+  std::visit([&](auto& e) { this->on(e, out); }, event);
 }
 
 void ExecutorMachine::to_driver(ToDriver message, Effects& out) {
@@ -51,21 +51,21 @@ void ExecutorMachine::on(const PeerLost& e, Effects& out) {
   end(kExitFailure, "Driver " + options_.driver_address + " disassociated! Shutting down.", out);
 }
 
-void ExecutorMachine::on(const Received<ToExecutor>& e, Effects& out) {
+void ExecutorMachine::on(Received<ToExecutor>& e, Effects& out) {
   if (e.from != driver_) return;
   std::visit(overloaded{
-                 [&](const ApplicationConfig& m) { on_message(m, out); },
-                 [&](const ExecutorRefused& m) { on_message(m, out); },
-                 [&](const ExecutorRegistered& m) { on_message(m, out); },
-                 [&](const HeartbeatAnswer& m) { on_message(m, out); },
-                 [&](const StopExecutor& m) { on_message(m, out); },
-                 [&](const DecommissionExecutor& m) { on_message(m, out); },
-                 [&](const StageProgram& m) { out.push_back(KeepProgram{m}); },
-                 [&](const ForgetProgram& m) { out.push_back(DropProgram{m.program}); },
-                 [&](const LaunchTasks& m) { out.push_back(StartTasks{m}); },
-                 [&](const KillTask& m) { out.push_back(StopTask{m}); },
-                 [&](const RevokeTasks& m) { out.push_back(TakeBack{m.tasks}); },
-                 [&](const auto&) { out.push_back(ForServices{e.message}); },
+                 [&](ApplicationConfig& m) { on_message(m, out); },
+                 [&](ExecutorRefused& m) { on_message(m, out); },
+                 [&](ExecutorRegistered& m) { on_message(m, out); },
+                 [&](HeartbeatAnswer& m) { on_message(m, out); },
+                 [&](StopExecutor& m) { on_message(m, out); },
+                 [&](DecommissionExecutor& m) { on_message(m, out); },
+                 [&](StageProgram& m) { out.push_back(KeepProgram{std::move(m)}); },
+                 [&](ForgetProgram& m) { out.push_back(DropProgram{m.program}); },
+                 [&](LaunchTasks& m) { out.push_back(StartTasks{std::move(m)}); },
+                 [&](KillTask& m) { out.push_back(StopTask{std::move(m)}); },
+                 [&](RevokeTasks& m) { out.push_back(TakeBack{std::move(m.tasks)}); },
+                 [&](auto& m) { out.push_back(ForServices{std::move(m)}); },
              },
              e.message);
 }
@@ -133,16 +133,16 @@ void ExecutorMachine::on_message(const StopExecutor&, Effects& out) {
   end(kExitOk, "the driver is done", out);
 }
 
-void ExecutorMachine::on(const TasksMoved& e, Effects& out) {
-  to_driver(StatusUpdates{e.updates}, out);
+void ExecutorMachine::on(TasksMoved& e, Effects& out) {
+  to_driver(StatusUpdates{std::move(e.updates)}, out);
 }
-void ExecutorMachine::on(const RevokeAnswered& e, Effects& out) {
-  to_driver(TasksRevoked{e.tasks}, out);
+void ExecutorMachine::on(RevokeAnswered& e, Effects& out) {
+  to_driver(TasksRevoked{std::move(e.tasks)}, out);
 }
-void ExecutorMachine::on(const BlocksMoved& e, Effects& out) {
-  to_driver(BlockUpdates{options_.id, e.blocks}, out);
+void ExecutorMachine::on(BlocksMoved& e, Effects& out) {
+  to_driver(BlockUpdates{options_.id, std::move(e.blocks)}, out);
 }
-void ExecutorMachine::on(const ServiceRequest& e, Effects& out) { to_driver(e.message, out); }
+void ExecutorMachine::on(ServiceRequest& e, Effects& out) { to_driver(std::move(e.message), out); }
 
 void ExecutorMachine::on(const StopRequested& e, Effects& out) {
   if (driver_ != 0) to_driver(ExecutorExiting{options_.id, e.code, e.reason}, out);

@@ -113,18 +113,18 @@ class ExecutorMachine {
   using Effects = std::vector<Effect>;
 
   explicit ExecutorMachine(ExecutorOptions options) : options_(std::move(options)) {}
-  void on(const Event& event, Time now, Effects& out);
+  void on(Event event, Time now, Effects& out);
 
  private:
   void on(const StartExecutor&, Effects& out);
-  void on(const Received<ToExecutor>& e, Effects& out);
+  void on(Received<ToExecutor>& e, Effects& out);
   void on(const PeerLost& e, Effects& out);
   void on(const Connected& e, Effects& out);
   void on(const ServicesBuilt& e, Effects& out);
-  void on(const TasksMoved& e, Effects& out);
-  void on(const RevokeAnswered& e, Effects& out);
-  void on(const BlocksMoved& e, Effects& out);
-  void on(const ServiceRequest& e, Effects& out);
+  void on(TasksMoved& e, Effects& out);
+  void on(RevokeAnswered& e, Effects& out);
+  void on(BlocksMoved& e, Effects& out);
+  void on(ServiceRequest& e, Effects& out);
   void on(const StopRequested& e, Effects& out);
   void on(const ExecutorTimer& e, Effects& out);
   void on(const DecommissionSignalled&, Effects& out);

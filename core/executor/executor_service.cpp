@@ -76,11 +76,11 @@ class ExecutorService::Impl final : public DriverLink {
     runner_->forget_program(e.program);
     services_->forget_program(e.program);
   }
-  void apply(const StartTasks& e) {
+  void apply(StartTasks& e) {
     // Tasks of a profile that runs here beside the executor's own.
     if (e.launch.cpus < task_cpus_)
       runner_->grow(options_.executor.cores / std::max(1, e.launch.cpus));
-    runner_->start(e.launch);
+    runner_->start(std::move(e.launch));
     report_running_later();
   }
   void apply(const StopTask& e) {

@@ -215,8 +215,8 @@ struct CommitDeniedException {
 
 /// What a task attempt leaves behind when it succeeds.
 struct TaskOutput {
-  Payload result;                       // result task
-  std::optional<MapStatus> map_status;  // shuffle map task
+  Payload result;                      // result task
+  HeapOptional<MapStatus> map_status;  // shuffle map task
 };
 
 /// A stage's last step: consumes partition p of `root` and makes the task's output.

@@ -86,8 +86,9 @@ struct TaskGettingResult {
 };
 struct TaskEnded {
   TaskInfo task;
-  TaskEndReason reason;
+  HeapOptional<TaskEndReason> reason;  // none: Success
   std::optional<TaskMetrics> metrics;
+  TaskEndKind kind() const { return reason ? reason->kind : TaskEndKind::Success; }
 };
 struct BlockManagerAdded {
   BlockManagerId id;

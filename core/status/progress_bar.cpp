@@ -76,7 +76,7 @@ bool ProgressBar::State::apply(const ListenerEvent& event) {
     Progress* p = of(e.task);
     if (p == nullptr) return false;
     if (p->active > 0) --p->active;
-    if (e.reason.kind == TaskEndKind::Success) ++p->done;
+    if (e.kind() == TaskEndKind::Success) ++p->done;
     return false;
   };
   return std::visit(overloaded{[&](const StageSubmitted& e) {

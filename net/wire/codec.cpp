@@ -21,7 +21,7 @@ template <class Variant>
 size_t most_tokens(size_t body) {
   return std::is_same_v<Variant, ToExecutor> ? std::max(kMaxTokens, body / 2) : kMaxTokens;
 }
-constexpr size_t kKeptTokens = 64u << 10;
+constexpr size_t kKeptTokens = 256u << 10;
 constexpr int kMaxDepth = 32;
 /// Memory for the items of lists and maps in one message: so much, and so many times the body's
 /// size. An item may take one byte on the wire and hundreds here.
@@ -78,8 +78,8 @@ class Writer {
     pack_.pack(static_cast<uint64_t>(frames_->size()));
     frames_->push_back(p);
   }
-  template <class T>
-  void put_optional(const std::optional<T>& v) {
+  template <class Optional>
+  void put_optional(const Optional& v) {
     if (v)
       put(*v);
     else
@@ -97,13 +97,23 @@ class Writer {
   }
   template <class T>
   void put_struct(const T& v) {
-    constexpr int n = field_count<T>();
     if constexpr (kIsBare<T>) {
       with_fields(v, [&](const auto& f) { put(f); });
     } else {
-      pack_.pack_array(n);
-      with_fields(v, [&](const auto&... f) { (put(f), ...); });
+      uint32_t left = told_fields(v);
+      pack_.pack_array(left);
+      with_fields(v, [&](const auto&... f) { ((left > 0 ? (--left, put(f)) : void()), ...); });
     }
+  }
+  /// All but the last ones that have their defaults: most fields of most messages.
+  template <class T>
+  static uint32_t told_fields(const T& v) {
+    static const T defaults{};
+    uint32_t told = 0, n = 0;
+    with_fields(v, [&](const auto&... f) {
+      with_fields(defaults, [&](const auto&... d) { ((++n, told = f == d ? told : n), ...); });
+    });
+    return told;
   }
 
   Buffer buffer_;
@@ -234,16 +244,16 @@ class Reader {
   bool get_payload(Payload& v) {
     const Token& t = *at_++;
     if (t.kind == Token::Text) {
-      auto owner = std::make_shared<const Payload>(body_);
-      v = t.size == 0 ? Payload() : Payload(owner, std::string_view(t.p, t.size));
+      if (!owner_ && t.size > 0) owner_ = std::make_shared<const Payload>(body_);
+      v = t.size == 0 ? Payload() : Payload(owner_, std::string_view(t.p, t.size));
       return true;
     }
     if (t.kind != Token::Unsigned || t.u >= frames_.size()) return false;
     v = frames_[t.u];
     return true;
   }
-  template <class T>
-  bool get_optional(std::optional<T>& v) {
+  template <class Optional>
+  bool get_optional(Optional& v) {
     if (at_->kind == Token::Nil) return ++at_, v.reset(), true;
     return get(v.emplace());
   }
@@ -300,6 +310,7 @@ class Reader {
   const Token* at_;
   const Token* end_;
   const Payload& body_;
+  std::shared_ptr<const Payload> owner_;  // of the body, for all that lies in it
   const std::vector<Payload>& frames_;
   size_t memory_;
 };

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "net/wire/heap_optional.hpp"
+
 namespace tinderbox::net {
 
 // What a field can be beside a scalar, a text and an aggregate.
@@ -14,6 +16,8 @@ template <class T>
 inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsOptional<HeapOptional<T>> = true;
 template <class T>
 inline constexpr bool kIsVector = false;
 template <class T>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "net/types.hpp"
+#include "net/wire/heap_optional.hpp"
 #include "net/wire/identity.hpp"
 #include "net/wire/resources.hpp"
 
@@ -136,8 +137,8 @@ struct TaskUpdate {
   Payload result;            // Finished result task: its encoded value
   std::string result_block;  // set instead of `result` when it lies in the block store
   int64_t result_size = 0;
-  std::optional<MapStatus> map_status;  // Finished map task
-  std::optional<TaskEndReason> reason;  // Failed, Killed
+  HeapOptional<MapStatus> map_status;  // Finished map task
+  HeapOptional<TaskEndReason> reason;  // Failed, Killed
   std::vector<AccumulatorUpdate> accumulators;
   std::optional<TaskMetrics> metrics;
   bool operator==(const TaskUpdate&) const = default;

@@ -79,7 +79,7 @@ struct Fault {
     std::set<std::pair<int32_t, int32_t>> lost;
     recorder->count<core::TaskEnded>([&](const core::TaskEnded& e) {
       bool is_lost =
-          e.reason.kind == TaskEndKind::ExecutorLostFailure && e.task.executor.value == victim;
+          e.kind() == TaskEndKind::ExecutorLostFailure && e.task.executor.value == victim;
       if (is_lost) lost.insert({e.task.stage.value, e.task.index});
       return is_lost;
     });

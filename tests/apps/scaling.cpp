@@ -48,7 +48,7 @@ class Executors : public Watched {
         gone_[gone->executor] = gone->reason;
       }
       if (auto* task = std::get_if<core::TaskEnded>(&e))
-        failed_ += task->reason.kind != TaskEndKind::Success;
+        failed_ += task->kind() != TaskEndKind::Success;
       if (auto* task = std::get_if<core::TaskStarted>(&e)) started_.push_back(task->task);
       jobs_ended_ += std::holds_alternative<core::JobEnded>(e);
       most_ = std::max(most_, here_.size());

@@ -170,14 +170,14 @@ class RealDriverRuntime final : public DriverRuntime {
 
   // ---- effects: the loop's thread ----
 
-  void apply(const DeliverResult& e) { waiters_.put(e); }
-  void apply(const DeliverJobEnd& e) { waiters_.put(e); }
+  void apply(DeliverResult& e) { waiters_.put(std::move(e)); }
+  void apply(DeliverJobEnd& e) { waiters_.put(std::move(e)); }
   void apply(const ApplyAccumulators& e) { waiters_.put(e); }
-  void apply(const Publish& e) {
-    for (const ListenerEvent& event : e.events) {
+  void apply(Publish& e) {
+    for (const ListenerEvent& event : e.events)
       if (auto* joined = std::get_if<ExecutorJoined>(&event)) executor_joined(joined->cores);
-      events_.push_back(event);
-    }
+    if (events_.empty()) return events_.swap(e.events);
+    std::move(e.events.begin(), e.events.end(), std::back_inserter(events_));
   }
   void apply(const FetchResult& e) {
     blocks_->transfer->fetch_async({e.from, e.block, e.size, -1, -1},

@@ -41,8 +41,8 @@ JobWaiters::Taken JobWaiters::wait(uint64_t ticket, const Merge& merge) {
   return taken;
 }
 
-void JobWaiters::put(const DeliverResult& result) { results_of_turn_.push_back(result); }
-void JobWaiters::put(const DeliverJobEnd& end) { ends_of_turn_.push_back(end); }
+void JobWaiters::put(DeliverResult result) { results_of_turn_.push_back(std::move(result)); }
+void JobWaiters::put(DeliverJobEnd end) { ends_of_turn_.push_back(std::move(end)); }
 void JobWaiters::put(const ApplyAccumulators& a) {
   updates_of_turn_.insert(updates_of_turn_.end(), a.updates.begin(), a.updates.end());
 }

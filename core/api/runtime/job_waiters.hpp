@@ -28,8 +28,8 @@ class JobWaiters {
   /// are merged when it returns. After `ended` the ticket is forgotten.
   Taken wait(uint64_t ticket, const Merge& merge);
 
-  void put(const DeliverResult& result);
-  void put(const DeliverJobEnd& end);
+  void put(DeliverResult result);
+  void put(DeliverJobEnd end);
   void put(const ApplyAccumulators& updates);
   /// Wakes those who have got something since the last call.
   void end_of_turn();

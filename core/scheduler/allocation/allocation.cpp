@@ -99,7 +99,7 @@ bool Allocation::on(const TaskStarted& e, Time now) {
 }
 
 bool Allocation::on(const TaskEnded& e, Time now) {
-  const TaskEndKind how = e.reason.kind;
+  const TaskEndKind how = e.kind();
   const bool failed = how != TaskEndKind::Success && how != TaskEndKind::TaskKilled;
   // It will be tried again, and that may need an executor.
   if (failed && !backlog_.anything_pending()) backlogged(now);

@@ -76,9 +76,9 @@ void Rolling::on(const TaskStarted& e) {
 /// A resubmitted task ended long ago: it is not this attempt that took so long.
 void Rolling::on(const TaskEnded& e) {
   const auto at = executors_.find(e.task.executor);
-  if (at == executors_.end() || e.reason.kind == TaskEndKind::Resubmitted) return;
+  if (at == executors_.end() || e.kind() == TaskEndKind::Resubmitted) return;
   Summary& s = at->second;
-  const TaskEndKind kind = e.reason.kind;
+  const TaskEndKind kind = e.kind();
   s.failed += kind != TaskEndKind::Success && kind != TaskEndKind::TaskKilled &&
               kind != TaskEndKind::TaskCommitDenied;
   s.duration += std::max(e.task.finished - e.task.launched, Duration{0});

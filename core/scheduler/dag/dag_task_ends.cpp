@@ -14,7 +14,7 @@ constexpr Duration kResubmitDelay = std::chrono::milliseconds(200);
 void publish_end(TaskEnd& end, Turn& turn) {
   TaskEnded& event = turn.post<TaskEnded>();
   event.task = end.info;
-  event.reason = end.reason;
+  if (end.reason.kind != TaskEndKind::Success) event.reason = end.reason;
   if (end.update) event.metrics = end.update->metrics;
 }
 

@@ -206,7 +206,7 @@ void LocalRuntime::run_shuffle(const core::ShuffleDependency& shuffle) {
   for (int32_t p = 0; p < shuffle.parent->num_partitions; ++p) all.push_back(p);
   run_stage({*shuffle.parent, all, shuffle.writer, shuffle.writer_captured,
              [&](size_t position, core::TaskOutput output) {
-               outputs.statuses[position] = output.map_status;
+               outputs.statuses[position] = *output.map_status;
              }});
   services.outputs[shuffle.id] = std::move(outputs);
 }

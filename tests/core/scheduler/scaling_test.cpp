@@ -207,7 +207,7 @@ TEST_CASE("a task lost with a decommissioned executor is nobody's fault", "[scal
   CHECK(reason_of_removal(c) == "Executor decommission: Executor A is decommissioned.");
   CHECK_FALSE(c.ended(t));
   REQUIRE(c.seen<TaskEnded>().size() == 1);
-  CHECK_FALSE(c.seen<TaskEnded>()[0].reason.exit_caused_by_app);
+  CHECK_FALSE(c.seen<TaskEnded>()[0].reason->exit_caused_by_app);
   c.executor("B", 1);
   c.results_ok(0);
   CHECK(c.error(t).empty());
@@ -226,7 +226,7 @@ TEST_CASE("nor is it when the connection ends before the driver hears why", "[sc
   c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "worker decommissioned", "hA"});
   CHECK(reason_of_removal(c) == "Executor decommission: worker decommissioned");
   REQUIRE(c.seen<TaskEnded>().size() == 1);
-  CHECK_FALSE(c.seen<TaskEnded>()[0].reason.exit_caused_by_app);
+  CHECK_FALSE(c.seen<TaskEnded>()[0].reason->exit_caused_by_app);
   c.executor("B", 1);
   c.results_ok(0);
   CHECK(c.error(t).empty());

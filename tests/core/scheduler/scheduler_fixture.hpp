@@ -365,7 +365,7 @@ class Cluster {
   }
   int32_t resubmitted() const {
     int32_t n = 0;
-    for (const TaskEnded& e : seen<TaskEnded>()) n += e.reason.kind == TaskEndKind::Resubmitted;
+    for (const TaskEnded& e : seen<TaskEnded>()) n += e.kind() == TaskEndKind::Resubmitted;
     return n;
   }
   /// One task after another succeeds, and what is asked back is given at once, until none is left.

@@ -24,28 +24,28 @@ void Checks::on(const TaskStarted& e) {
 void Checks::on(const TaskEnded& e) {
   const auto it = app_.attempts.find(e.task.id);
   if (it == app_.attempts.end()) broken("task ended but never started", text(e.task.id));
-  if (e.reason.kind == TaskEndKind::Resubmitted) {
+  if (e.kind() == TaskEndKind::Resubmitted) {
     if (!it->second.ended || it->second.how != TaskEndKind::Success)
       broken("resubmitted without success", text(e.task.id));
     return reached(Path::MapResubmitted);
   }
   if (it->second.ended) broken("task ended twice", text(e.task.id));
   it->second.ended = true;
-  it->second.how = e.reason.kind;
+  it->second.how = e.kind();
   count_failure(e);
-  if (e.task.speculative && e.reason.kind == TaskEndKind::TaskKilled) reached(Path::CopyLost);
-  switch (e.reason.kind) {
+  if (e.task.speculative && e.kind() == TaskEndKind::TaskKilled) reached(Path::CopyLost);
+  switch (e.kind()) {
     case TaskEndKind::Success:
       return succeeded(e);
     case TaskEndKind::FetchFailed:
       outputs_changed();
-      app_.unreached_now.push_back(e.reason.address.executor);
-      app_.unfetched.insert(e.reason.shuffle);
-      reached(e.reason.map_index < 0 ? Path::MissingOutput : Path::FetchFailed);
+      app_.unreached_now.push_back(e.reason->address.executor);
+      app_.unfetched.insert(e.reason->shuffle);
+      reached(e.reason->map_index < 0 ? Path::MissingOutput : Path::FetchFailed);
       app_.failed_attempts[e.task.stage].insert(e.task.stage_attempt);
       return;
     case TaskEndKind::ExecutorLostFailure:
-      return reached(e.reason.exit_caused_by_app ? Path::LossBlamed : Path::LossUnblamed);
+      return reached(e.reason->exit_caused_by_app ? Path::LossBlamed : Path::LossUnblamed);
     case TaskEndKind::TaskResultLost:
       return reached(Path::IndirectResultLost);
     case TaskEndKind::TaskKilled:

@@ -38,7 +38,7 @@ void Checks::on(const NodeUnexcluded& e) {
 }
 
 void Checks::count_failure(const TaskEnded& e) {
-  if (!counts_as_failure(e.reason)) return;
+  if (!e.reason || !counts_as_failure(*e.reason)) return;
   const TaskKey key{e.task.stage, e.task.stage_attempt, e.task.index};
   ++app_.failures[key];
   ++app_.failed_at[{key, e.task.executor}];

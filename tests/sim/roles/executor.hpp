@@ -103,7 +103,7 @@ class SimExecutor {
     std::string kill_reason;
     std::map<Place, uint64_t> values, reads;
     std::set<Place> asked, asked_cache, nowhere;  // blocks that nobody has
-    std::optional<TaskEndReason> failure;
+    HeapOptional<TaskEndReason> failure;
     Made made;  // of what, where that matters
   };
   /// Pieces of one reduce partition, or one cached block, on their way to a task.

@@ -167,7 +167,10 @@ std::string describe(const ListenerEvent& event) {
           [](const StageCompleted& e) { return "! completed " + of(e.stage); },
           [](const TaskStarted& e) { return "! started " + of(e.task); },
           [](const TaskGettingResult& e) { return "! getting result of " + of(e.task); },
-          [](const TaskEnded& e) { return "! ended " + of(e.task) + ": " + error_text(e.reason); },
+          [](const TaskEnded& e) {
+            return "! ended " + of(e.task) + ": " +
+                   error_text(e.reason ? *e.reason : TaskEndReason{});
+          },
           [](const BlockManagerAdded& e) { return "! blocks of " + e.id.executor.value; },
           [](const BlockUpdated& e) {
             const bool gone = !e.block.in_memory && !e.block.on_disk;

@@ -75,7 +75,7 @@ struct Manager {
   void end(const Task& t, TaskEndKind how = TaskEndKind::Success) {
     TaskEnded e;
     e.task = info(t);
-    e.reason.kind = how;
+    if (how != TaskEndKind::Success) e.reason.emplace().kind = how;
     post(e);
   }
   void start(int32_t stage, int32_t from, int32_t to, bool copy = false) {

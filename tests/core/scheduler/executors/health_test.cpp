@@ -256,9 +256,9 @@ TEST_CASE("H10 an excluded executor is exchanged for a new one, and its tasks ar
   CHECK(killed);
   c.lose("A", 143);
   for (const TaskEnded& e : c.seen<TaskEnded>())
-    if (e.reason.kind == TaskEndKind::ExecutorLostFailure) {
-      CHECK_FALSE(e.reason.exit_caused_by_app);
-      CHECK(e.reason.description == "Executor killed by driver.");
+    if (e.kind() == TaskEndKind::ExecutorLostFailure) {
+      CHECK_FALSE(e.reason->exit_caused_by_app);
+      CHECK(e.reason->description == "Executor killed by driver.");
     }
   CHECK(c.seen<ExecutorRemoved>().back().reason == "Executor killed by driver.");
   c.finish(second, 1s);

@@ -37,7 +37,7 @@ TEST_CASE("T30 a copy that wins ends the original", "[speculation]") {
   CHECK(c.error(t).empty());
   CHECK(c.results[t][3] == "won");
   c.killed(original);
-  CHECK(c.seen<TaskEnded>().back().reason.description == kKilled);
+  CHECK(c.seen<TaskEnded>().back().reason->description == kKilled);
   CHECK(c.accumulated.size() == 1);
   CHECK(c.driver.idle_state_is_clean());
 }
@@ -56,8 +56,8 @@ TEST_CASE("T39 an original that wins ends the copy, which counts for nothing", "
   c.update(copy, with_accumulator(c.result(copy, "copy")));
   const TaskEnded lost = c.seen<TaskEnded>().back();
   CHECK(lost.task.attempt == 1);
-  CHECK(lost.reason.kind == TaskEndKind::TaskKilled);
-  CHECK(lost.reason.description == "Finish but did not commit due to another attempt succeeded");
+  CHECK(lost.kind() == TaskEndKind::TaskKilled);
+  CHECK(lost.reason->description == "Finish but did not commit due to another attempt succeeded");
   CHECK_FALSE(lost.metrics);
   CHECK(c.accumulated.size() == 1);
   CHECK_FALSE(c.ended(t));
@@ -134,7 +134,7 @@ TEST_CASE("T21 a copy's executor that is lost after the original won undoes noth
   CHECK(c.driver.tasks().task_set(StageId{0}, 0)->running() == 1);
   c.lose("B");
   CHECK(c.driver.tasks().task_set(StageId{0}, 0) == nullptr);
-  for (const TaskEnded& e : c.seen<TaskEnded>()) CHECK(e.reason.kind != TaskEndKind::Resubmitted);
+  for (const TaskEnded& e : c.seen<TaskEnded>()) CHECK(e.kind() != TaskEndKind::Resubmitted);
   c.results_ok(1);
   CHECK(c.ended(t));
   CHECK(c.driver.idle_state_is_clean());
@@ -159,7 +159,7 @@ TEST_CASE("T22 only the winner's executor takes an output with it", "[speculatio
   c.lose(lose_winner ? "B" : "A");
   Ints undone;
   for (const TaskEnded& e : c.seen<TaskEnded>())
-    if (e.reason.kind == TaskEndKind::Resubmitted) undone.push_back(e.task.index);
+    if (e.kind() == TaskEndKind::Resubmitted) undone.push_back(e.task.index);
   CHECK(std::count(undone.begin(), undone.end(), copy.index) == (lose_winner ? 1 : 0));
   c.on(CancelJob{t, ""});
   while (!c.live().empty()) c.killed(c.live()[0], "Stage cancelled");

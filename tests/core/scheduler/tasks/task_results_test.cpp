@@ -60,7 +60,7 @@ TEST_CASE("T8 T9 a result that is lost is a failure, the fourth aborts", "[task_
     CHECK(s.number == i);
     c.update(s, indirect(s, 5));
     c.on(ResultFetched{s.id, Error{"no such block"}});
-    CHECK(c.seen<TaskEnded>().back().reason.kind == TaskEndKind::TaskResultLost);
+    CHECK(c.seen<TaskEnded>().back().kind() == TaskEndKind::TaskResultLost);
   }
   REQUIRE(c.ended(t));
   CHECK(c.error(t).find("failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) "
@@ -282,7 +282,7 @@ TEST_CASE("updates that say little, or nothing that fits", "[task_scheduler]") {
   CHECK(c.seen<TaskEnded>().empty());
   struct Case {
     TaskState state;
-    std::optional<TaskEndReason> reason;
+    HeapOptional<TaskEndReason> reason;
     TaskEndKind told;
   };
   TaskEndReason success;
@@ -298,7 +298,7 @@ TEST_CASE("updates that say little, or nothing that fits", "[task_scheduler]") {
     end.state = k.state;
     end.reason = k.reason;
     c.update(s, end);
-    CHECK(c.seen<TaskEnded>().back().reason.kind == k.told);
+    CHECK(c.seen<TaskEnded>().back().kind() == k.told);
   }
   c.on(KillTaskAttempt{TaskId{-1}, true, ""});
   c.on(KillTaskAttempt{TaskId{1 << 30}, true, ""});

@@ -283,8 +283,8 @@ TEST_CASE("T12 S43 only a task known to run is blamed for its executor's end", "
     c.lose("A", k.code, k.worker_host);
     CHECK(c.ended(t) == k.job_fails);
     const TaskEnded end = c.seen<TaskEnded>().at(0);
-    CHECK(end.reason.kind == TaskEndKind::ExecutorLostFailure);
-    CHECK(end.reason.exit_caused_by_app == k.job_fails);
+    CHECK(end.kind() == TaskEndKind::ExecutorLostFailure);
+    CHECK(end.reason->exit_caused_by_app == k.job_fails);
     if (k.job_fails)
       CHECK(c.error(t).find("ExecutorLostFailure (executor A exited caused by one of the running "
                             "tasks) Reason: ") != std::string::npos);
