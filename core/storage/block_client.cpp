@@ -11,6 +11,8 @@ namespace {
 
 /// Not more is set aside for a block before its bytes are there: its size is only what a peer says.
 constexpr int64_t kReserve = 64 << 20;
+/// Blocks that are asked for in one message.
+constexpr size_t kTogether = 256;
 
 int64_t weight(const WantedBlock& want) { return std::max<int64_t>(want.size, 1); }
 
@@ -42,12 +44,15 @@ void BlockClient::on(const Event& event, Time now, Effects& out) {
   std::visit(overloaded{
                  [&](const Received<FromBlocks>& e) {
                    std::visit(overloaded{
-                                  [&](const BlockChunk& m) { on_chunk(e.from, m, now, out); },
+                                  [&](const BlockChunks& m) {
+                                    for (const BlockChunk& chunk : m.chunks)
+                                      on_chunk(e.from, chunk, now, out);
+                                  },
                                   [&](const BlockMissing& m) { on_missing(e.from, m, now, out); },
                               },
                               e.message);
                  },
-                 [&](const PeerLost& e) { on_lost(e.peer, now, out); },
+                 [&](const PeerLost& e) { on_lost(e.peer, out); },
                  [&](const Connected& e) { on_connected(e, now, out); },
                  [&](const FetchBlocks& e) { on_fetch(e, now, out); },
                  [&](const BlocksTaken& e) {
@@ -60,6 +65,9 @@ void BlockClient::on(const Event& event, Time now, Effects& out) {
                  [&](const BlockClientTimer& e) { on_timer(e, now, out); },
              },
              event);
+  for (const uint64_t id : std::exchange(may_want_more_, {}))
+    if (const auto request = requests_.find(id); request != requests_.end())
+      ask_more(id, request->second, now, out);
 }
 
 // ---- what is asked for ----------------------------------------------------------------
@@ -82,6 +90,7 @@ void BlockClient::ask_more(uint64_t id, Request& request, Time now, Effects& out
   const auto full = [&](const std::string& address) {
     return request.per_address[address] >= options_.max_per_address;
   };
+  std::vector<uint64_t> opening;  // links, in the order of their first streams
   const auto take = [&](std::deque<WantedBlock>& from) {
     WantedBlock want = std::move(from.front());
     from.pop_front();
@@ -89,16 +98,21 @@ void BlockClient::ask_more(uint64_t id, Request& request, Time now, Effects& out
     ++request.per_address[want.address];
     ++request.asked;
     request.bytes += weight(want);
-    ask(id, std::move(want), now, out);
+    ask(id, std::move(want), opening, out);
   };
   for (auto& [address, blocks] : request.deferred)
     while (!blocks.empty() && !full(address) && may_ask(request, blocks.front())) take(blocks);
   std::erase_if(request.deferred, [](const auto& entry) { return entry.second.empty(); });
   while (!request.waiting.empty() && may_ask(request, request.waiting.front()))
     take(request.waiting);
+  for (const uint64_t link : opening) {
+    open(links_.at(link), std::exchange(links_.at(link).opening, {}), now, out);
+    watch(link, links_.at(link), out);
+  }
 }
 
-void BlockClient::ask(uint64_t request, WantedBlock want, Time now, Effects& out) {
+void BlockClient::ask(uint64_t request, WantedBlock want, std::vector<uint64_t>& opening,
+                      Effects& out) {
   const uint64_t number = next_stream_++;
   const uint64_t id = link_to(want.address);
   Link& link = links_.at(id);
@@ -108,21 +122,24 @@ void BlockClient::ask(uint64_t request, WantedBlock want, Time now, Effects& out
   stream.want = std::move(want);
   link.streams.insert(number);
   if (link.state == Link::State::Open) {
-    open(link, number, now, out);
-    watch(id, link, out);
+    if (link.opening.empty()) opening.push_back(id);
+    link.opening.push_back(number);
   } else if (link.state == Link::State::Idle) {
     link.state = Link::State::Connecting;
     out.push_back(Connect{id, link.address});
   }
 }
 
-void BlockClient::open(Link& link, uint64_t number, Time now, Effects& out) {
-  if (link.streams.size() == 1) link.heard = now;  // silence counts from the first open request on
-  const Stream& stream = streams_.at(number);
-  OpenBlock m{.who = options_.who, .stream = number, .block = stream.want.block};
-  m.chunk = options_.chunk;
-  m.credit = options_.credit;
-  out.push_back(Send<ToBlocks>{link.peer, std::move(m)});
+void BlockClient::open(Link& link, const std::vector<uint64_t>& streams, Time now, Effects& out) {
+  // Silence counts from the first open request on.
+  if (link.streams.size() == streams.size()) link.heard = now;
+  OpenBlocks m{options_.who, {}, options_.chunk, options_.credit};
+  for (const uint64_t number : streams) {
+    m.wishes.push_back({number, streams_.at(number).want.block});
+    if (m.wishes.size() < kTogether && number != streams.back()) continue;
+    out.push_back(Send<ToBlocks>{link.peer, m});
+    m.wishes.clear();
+  }
 }
 
 // ---- links ----------------------------------------------------------------------------
@@ -140,14 +157,14 @@ void BlockClient::on_connected(const Connected& e, Time now, Effects& out) {
     return;
   }
   Link& link = it->second;
-  if (e.peer == 0) return lose(e.ticket, link, "it cannot be reached", now, out);
+  if (e.peer == 0) return lose(e.ticket, link, "it cannot be reached", out);
   link.state = Link::State::Open;
   link.peer = e.peer;
   link.heard = now;
   ++link.incarnation;
   link.watched = false;
   link_of_peer_[e.peer] = e.ticket;
-  for (const uint64_t stream : link.streams) open(link, stream, now, out);
+  open(link, {link.streams.begin(), link.streams.end()}, now, out);
   watch(e.ticket, link, out);
 }
 
@@ -158,16 +175,16 @@ void BlockClient::watch(uint64_t id, Link& link, Effects& out) {
                                         {BlockClientTimer::Kind::Silence, id, link.incarnation}});
 }
 
-void BlockClient::on_lost(PeerId peer, Time now, Effects& out) {
+void BlockClient::on_lost(PeerId peer, Effects& out) {
   const auto it = link_of_peer_.find(peer);
   if (it == link_of_peer_.end()) return;
   const uint64_t id = it->second;
   link_of_peer_.erase(it);
-  lose(id, links_.at(id), "the connection was lost", now, out);
+  lose(id, links_.at(id), "the connection was lost", out);
 }
 
 /// All blocks that the link owes are asked for again together, or given up.
-void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Time now, Effects& out) {
+void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Effects& out) {
   link.peer = 0;
   ++link.incarnation;
   std::set<uint64_t> streams;
@@ -200,7 +217,7 @@ void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Time now
     finish(number,
            Error{"cannot fetch " + stream.want.block + " from " + link.address + " in " + tries +
                  " tries: " + why},
-           now, out);
+           out);
   }
 }
 
@@ -223,7 +240,7 @@ void BlockClient::on_timer(const BlockClientTimer& e, Time now, Effects& out) {
   }
   out.push_back(Disconnect{link.peer});
   link_of_peer_.erase(link.peer);
-  lose(e.link, link, "it was silent for too long", now, out);
+  lose(e.link, link, "it was silent for too long", out);
 }
 
 // ---- what comes back ------------------------------------------------------------------
@@ -242,7 +259,7 @@ void BlockClient::on_missing(PeerId from, const BlockMissing& m, Time now, Effec
   finish(m.stream,
          Error{"cannot fetch " + stream->want.block + " from " + stream->want.address + ": " +
                m.reason},
-         now, out);
+         out);
 }
 
 void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& out) {
@@ -256,12 +273,12 @@ void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& 
     return refetch(m.stream, "a chunk does not follow the one before it", now, out);
   if (XXH3_64bits(m.bytes.view().data(), m.bytes.size()) != m.checksum)
     return refetch(m.stream, "the checksum of a chunk is not the one sent", now, out);
-  if (whole) return finish(m.stream, m.bytes, now, out);
+  if (whole) return finish(m.stream, m.bytes, out);
   if (stream->total < 0) stream->received.reserve(static_cast<size_t>(std::min(m.total, kReserve)));
   stream->total = m.total;
   stream->received.append(m.bytes.view());
   if (received + size == m.total)
-    return finish(m.stream, Payload(std::move(stream->received)), now, out);
+    return finish(m.stream, Payload(std::move(stream->received)), out);
   stream->ungranted += size;
   if (stream->ungranted < options_.credit / 2) return;
   out.push_back(Send<ToBlocks>{from, GrantCredit{m.stream, std::exchange(stream->ungranted, 0)}});
@@ -280,7 +297,7 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
   stream.received.clear();
   if (!again) {
     streams_.at(old) = std::move(stream);
-    return finish(old, Error{text}, now, out);
+    return finish(old, Error{text}, out);
   }
   out.push_back(Log{Level::Warn, text + "; it is fetched again"});
   streams_.erase(old);
@@ -288,10 +305,10 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
   const uint64_t number = next_stream_++;
   streams_[number] = std::move(stream);
   link.streams.insert(number);
-  open(link, number, now, out);
+  open(link, {number}, now, out);
 }
 
-void BlockClient::finish(uint64_t number, Result<Payload> bytes, Time now, Effects& out) {
+void BlockClient::finish(uint64_t number, Result<Payload> bytes, Effects& out) {
   const auto it = streams_.find(number);
   const Stream stream = std::move(it->second);
   streams_.erase(it);
@@ -301,7 +318,7 @@ void BlockClient::finish(uint64_t number, Result<Payload> bytes, Time now, Effec
   if (request == requests_.end()) return;
   --request->second.asked;
   --request->second.per_address[stream.want.address];
-  ask_more(stream.request, request->second, now, out);
+  may_want_more_.insert(stream.request);
 }
 
 void BlockClient::on_end(uint64_t id, Effects& out) {

@@ -109,23 +109,24 @@ class BlockClient {
     Time heard{};
     bool watched = false;  // a Silence timer is set
     std::set<uint64_t> streams;
+    std::vector<uint64_t> opening;  // of `streams`, to be opened together
   };
 
   void on_fetch(const FetchBlocks& e, Time now, Effects& out);
   void on_connected(const Connected& e, Time now, Effects& out);
-  void on_lost(PeerId peer, Time now, Effects& out);
+  void on_lost(PeerId peer, Effects& out);
   void on_timer(const BlockClientTimer& e, Time now, Effects& out);
   void on_end(uint64_t request, Effects& out);
   void on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& out);
   void on_missing(PeerId from, const BlockMissing& m, Time now, Effects& out);
   void ask_more(uint64_t id, Request& request, Time now, Effects& out);
   bool may_ask(const Request& request, const WantedBlock& want) const;
-  void ask(uint64_t request, WantedBlock want, Time now, Effects& out);
-  void open(Link& link, uint64_t stream, Time now, Effects& out);
+  void ask(uint64_t request, WantedBlock want, std::vector<uint64_t>& opening, Effects& out);
+  void open(Link& link, const std::vector<uint64_t>& streams, Time now, Effects& out);
   void watch(uint64_t id, Link& link, Effects& out);
-  void lose(uint64_t id, Link& link, const std::string& why, Time now, Effects& out);
+  void lose(uint64_t id, Link& link, const std::string& why, Effects& out);
   void refetch(uint64_t stream, const std::string& why, Time now, Effects& out);
-  void finish(uint64_t stream, Result<Payload> bytes, Time now, Effects& out);
+  void finish(uint64_t stream, Result<Payload> bytes, Effects& out);
   Stream* find(PeerId from, uint64_t stream, Time now);
   uint64_t link_to(const std::string& address);
 
@@ -135,6 +136,7 @@ class BlockClient {
   std::map<uint64_t, Link> links_;
   std::map<std::string, uint64_t> link_of_;
   std::map<PeerId, uint64_t> link_of_peer_;
+  std::set<uint64_t> may_want_more_;  // requests that got a block in this event
   uint64_t next_stream_ = 1;
   uint64_t next_link_ = 1;
 };

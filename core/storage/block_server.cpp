@@ -4,14 +4,21 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tinderbox::core {
+namespace {
+
+/// Chunks that go in one message: not many more bytes, and not more of them.
+constexpr size_t kTogetherBytes = 64 << 10, kTogether = 256;
+
+}  // namespace
 
 void BlockServer::on(const Event& event, Time, Effects& out) {
   std::visit(overloaded{
                  [&](const Received<ToBlocks>& e) {
                    std::visit(overloaded{
-                                  [&](const OpenBlock& m) { on_open(e.from, m, out); },
+                                  [&](const OpenBlocks& m) { on_open(e.from, m, out); },
                                   [&](const GrantCredit& m) { on_grant(e.from, m, out); },
                                   [&](const CancelStream& m) { on_cancel(e.from, m.stream, out); },
                               },
@@ -33,29 +40,37 @@ int64_t BlockServer::held(PeerId peer) const {
   return it == peers_.end() ? 0 : it->second.held;
 }
 
-void BlockServer::on_open(PeerId from, const OpenBlock& m, Effects& out) {
+void BlockServer::on_open(PeerId from, const OpenBlocks& m, Effects& out) {
   if (!options_.app.value.empty() && !m.who.app.value.empty() && m.who.app != options_.app) {
-    out.push_back(Send<FromBlocks>{
-        from, BlockMissing{m.stream, "this block server belongs to application " +
-                                         options_.app.value + ", not " + m.who.app.value}});
+    for (const WishedBlock& wish : m.wishes)
+      out.push_back(Send<FromBlocks>{
+          from, BlockMissing{wish.stream, "this block server belongs to application " +
+                                              options_.app.value + ", not " + m.who.app.value}});
     return;
   }
   Peer& peer = peers_[from];
-  if (peer.streams.size() >= options_.max_streams) {
+  for (const WishedBlock& wish : m.wishes) {
+    if (add(peer, m, wish)) continue;
     open_ -= peer.streams.size();
     peers_.erase(from);
     out.push_back(Disconnect{from});
     return;
   }
-  const auto [it, fresh] = peer.streams.try_emplace(m.stream);
-  if (!fresh) return;  // asked twice: answered once
+  read_more(from, peer, out);
+}
+
+/// False: it has too many already.
+bool BlockServer::add(Peer& peer, const OpenBlocks& m, const WishedBlock& wish) {
+  if (peer.streams.size() >= options_.max_streams) return false;
+  const auto [it, fresh] = peer.streams.try_emplace(wish.stream);
+  if (!fresh) return true;  // asked twice: answered once
   ++open_;
   Stream& stream = it->second;
-  stream.wish = m;
-  stream.wish.chunk = std::clamp(m.chunk, options_.min_chunk, options_.max_chunk);
+  stream.wish = wish;
+  stream.chunk = std::clamp(m.chunk, options_.min_chunk, options_.max_chunk);
   stream.credit = std::clamp<int64_t>(m.credit, 0, options_.max_credit);
-  peer.waiting.push_back(m.stream);
-  read_more(from, peer, out);
+  peer.waiting.push_back(wish.stream);
+  return true;
 }
 
 void BlockServer::on_grant(PeerId from, const GrantCredit& m, Effects& out) {
@@ -85,6 +100,7 @@ void BlockServer::read_more(PeerId id, Peer& peer, Effects& out) {
     peer.reading = true;
     out.push_back(ReadBlock{ticket, stream->second.wish.block});
   }
+  if (!peer.reading) flush(id, peer, out);
 }
 
 void BlockServer::on_ready(const BlockReady& e, Effects& out) {
@@ -99,12 +115,18 @@ void BlockServer::on_ready(const BlockReady& e, Effects& out) {
   read_more(id, peer->second, out);
 }
 
+void BlockServer::flush(PeerId id, Peer& peer, Effects& out) {
+  peer.outbox_bytes = 0;
+  if (!peer.outbox.chunks.empty())
+    out.push_back(Send<FromBlocks>{id, std::exchange(peer.outbox, {})});
+}
+
 void BlockServer::begin(PeerId id, Peer& peer, uint64_t number, const Result<Payload>& bytes,
                         Effects& out) {
   const auto it = peer.streams.find(number);
   if (it == peer.streams.end()) return;  // cancelled meanwhile
   Stream& stream = it->second;
-  const OpenBlock& wish = stream.wish;
+  const WishedBlock& wish = stream.wish;
   std::string wrong = bytes ? "" : bytes.error().message;
   const auto size = bytes ? static_cast<int64_t>(bytes->size()) : 0;
   if (wrong.empty() && (wish.offset < 0 || wish.offset > size || wish.length > size - wish.offset))
@@ -132,20 +154,23 @@ void BlockServer::send_more(PeerId id, Peer& peer, uint64_t number, Effects& out
   bool empty = total == 0;
   auto owner = std::make_shared<const Payload>(stream.bytes);
   while (empty || (stream.at < stream.end && stream.credit > 0)) {
-    const int64_t n = std::min({stream.wish.chunk, stream.credit, stream.end - stream.at});
+    const int64_t n = std::min({stream.chunk, stream.credit, stream.end - stream.at});
     const std::string_view part =
         owner->view().substr(static_cast<size_t>(stream.at), static_cast<size_t>(empty ? 0 : n));
-    BlockChunk chunk{.stream = number,
-                     .offset = stream.at - first,
-                     .total = total,
-                     .checksum = XXH3_64bits(part.data(), part.size()),
-                     .bytes = Payload(owner, part)};
-    out.push_back(Send<FromBlocks>{id, std::move(chunk)});
+    peer.outbox.chunks.push_back({.stream = number,
+                                  .offset = stream.at - first,
+                                  .total = total,
+                                  .checksum = XXH3_64bits(part.data(), part.size()),
+                                  .bytes = Payload(owner, part)});
+    peer.outbox_bytes += part.size();
+    if (peer.outbox_bytes >= kTogetherBytes || peer.outbox.chunks.size() >= kTogether)
+      flush(id, peer, out);
     stream.at += static_cast<int64_t>(part.size());
     stream.credit -= static_cast<int64_t>(part.size());
     empty = false;
   }
-  if (stream.at == stream.end) close(id, peer, number, out);
+  if (stream.at == stream.end) return close(id, peer, number, out);
+  if (!peer.reading) flush(id, peer, out);
 }
 
 void BlockServer::close(PeerId id, Peer& peer, uint64_t number, Effects& out) {

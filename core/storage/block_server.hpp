@@ -55,7 +55,8 @@ class BlockServer {
 
  private:
   struct Stream {
-    OpenBlock wish;
+    WishedBlock wish;
+    int64_t chunk = 0;
     int64_t credit = 0;
     int64_t at = 0, end = 0;  // within `bytes`
     bool ready = false;
@@ -66,13 +67,16 @@ class BlockServer {
     std::deque<uint64_t> waiting;  // not read yet
     int64_t held = 0;
     bool reading = false;  // one at a time: only then is its size known
+    BlockChunks outbox;    // small ones go together; empty while nothing is read
+    size_t outbox_bytes = 0;
   };
   struct Reading {
     PeerId peer = 0;
     uint64_t stream = 0;
   };
 
-  void on_open(PeerId from, const OpenBlock& m, Effects& out);
+  void on_open(PeerId from, const OpenBlocks& m, Effects& out);
+  bool add(Peer& peer, const OpenBlocks& m, const WishedBlock& wish);
   void on_grant(PeerId from, const GrantCredit& m, Effects& out);
   void on_cancel(PeerId from, uint64_t stream, Effects& out);
   void on_ready(const BlockReady& e, Effects& out);
@@ -80,6 +84,7 @@ class BlockServer {
   void read_more(PeerId id, Peer& peer, Effects& out);
   void send_more(PeerId id, Peer& peer, uint64_t stream, Effects& out);
   void close(PeerId id, Peer& peer, uint64_t stream, Effects& out);
+  static void flush(PeerId id, Peer& peer, Effects& out);
 
   const BlockServerOptions options_;
   std::map<PeerId, Peer> peers_;

@@ -3,24 +3,30 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "net/types.hpp"
 #include "net/wire/identity.hpp"
 
 namespace tinderbox {
 
-/// Ask for a block or a range of it (shuffle_S_M_R, shuffle_S_M_R1_R2, rdd_R_P, broadcast_I_pieceN,
-/// taskresult_T, file/NAME). The server answers with chunks of at most `chunk` bytes and sends at
-/// most `credit` bytes ahead of what was granted by GrantCredit.
-struct OpenBlock {
-  Identity who;
+/// A block (shuffle_S_M_R, shuffle_S_M_R1_R2, rdd_R_P, broadcast_I_pieceN, taskresult_T, file/NAME)
+/// or a range of it. `stream`: the asker's number of the answer.
+struct WishedBlock {
   uint64_t stream = 0;
   std::string block;
   int64_t offset = 0;
   int64_t length = -1;  // negative: to the end
+  bool operator==(const WishedBlock&) const = default;
+};
+/// The server answers each with chunks of at most `chunk` bytes and sends at most `credit` bytes of
+/// it ahead of what was granted by GrantCredit.
+struct OpenBlocks {
+  Identity who;
+  std::vector<WishedBlock> wishes;
   int64_t chunk = 1 << 20;
   int64_t credit = 4 << 20;
-  bool operator==(const OpenBlock&) const = default;
+  bool operator==(const OpenBlocks&) const = default;
 };
 struct GrantCredit {
   uint64_t stream = 0;
@@ -32,7 +38,7 @@ struct CancelStream {
   bool operator==(const CancelStream&) const = default;
 };
 
-using ToBlocks = std::variant<OpenBlock, GrantCredit, CancelStream>;
+using ToBlocks = std::variant<OpenBlocks, GrantCredit, CancelStream>;
 
 struct BlockChunk {
   uint64_t stream = 0;
@@ -42,12 +48,17 @@ struct BlockChunk {
   Payload bytes;
   bool operator==(const BlockChunk&) const = default;
 };
+/// Of any streams; those of one in order.
+struct BlockChunks {
+  std::vector<BlockChunk> chunks;
+  bool operator==(const BlockChunks&) const = default;
+};
 struct BlockMissing {
   uint64_t stream = 0;
   std::string reason;
   bool operator==(const BlockMissing&) const = default;
 };
 
-using FromBlocks = std::variant<BlockChunk, BlockMissing>;
+using FromBlocks = std::variant<BlockChunks, BlockMissing>;
 
 }  // namespace tinderbox

@@ -316,7 +316,7 @@ int ask_for_files(const Port& port) {
         "file/./application/../../../../etc/passwd", "../../etc/passwd", "file/..", "file/",
         "rdd_0_0/../../../etc/passwd", "shuffle_0_0_0/../../etc/passwd"}) {
     Connection c(port);
-    OpenBlock wish{.stream = stream++, .block = path, .credit = INT64_MAX};
+    OpenBlocks wish{.wishes = {{stream++, path}}, .credit = INT64_MAX};
     c.handshake().send(frames_of(net::encode(ToBlocks(wish))));
     // A refusal names no content; a sign of life follows, so that silence is not taken for one.
     const bool answered = c.hears(Bytes("TB\1\x08\1", 5)) || c.ends();
@@ -327,13 +327,15 @@ int ask_for_files(const Port& port) {
   Connection c(port);
   c.handshake();
   for (int64_t odd : {INT64_MIN, int64_t{-1}, INT64_MAX, int64_t{1} << 40})
-    for (OpenBlock wish : {OpenBlock{.block = "file/application", .offset = odd},
-                           OpenBlock{.block = "file/application", .offset = 1, .length = odd},
-                           OpenBlock{.block = "file/application", .length = 10, .chunk = odd},
-                           OpenBlock{.block = "file/application", .length = 10, .credit = odd}}) {
-      wish.stream = stream++;
-      c.send(frames_of(net::encode(ToBlocks(wish))));
-      c.send(frames_of(net::encode(ToBlocks(GrantCredit{wish.stream, odd}))));
+    for (OpenBlocks open :
+         {OpenBlocks{.wishes = {{0, "file/application", odd}}},
+          OpenBlocks{.wishes = {{0, "file/application", 1, odd}}},
+          OpenBlocks{.wishes = {{0, "file/application", 0, 10}}, .chunk = odd},
+          OpenBlocks{.wishes = {{0, "file/application", 0, 10}}, .credit = odd},
+          OpenBlocks{.wishes = std::vector(1000, WishedBlock{0, "file/application", odd, odd})}}) {
+      for (WishedBlock& wish : open.wishes) wish.stream = stream++;
+      c.send(frames_of(net::encode(ToBlocks(open))));
+      c.send(frames_of(net::encode(ToBlocks(GrantCredit{stream - 1, odd}))));
     }
   return bad;
 }
@@ -418,7 +420,7 @@ Frames question(const std::string& kind) {
   if (kind == "master") return frames_of(net::encode(ToMaster(RequestDriverStatus{{"driver-1"}})));
   if (kind == "driver") return frames_of(net::encode(ToDriver(ExecutorHeartbeat{{"9"}})));
   if (kind == "worker") return frames_of(net::encode(ToWorker(KillDriver{{"driver-1"}})));
-  return frames_of(net::encode(ToBlocks(OpenBlock{.stream = 1, .block = "rdd_9_9"})));
+  return frames_of(net::encode(ToBlocks(OpenBlocks{.wishes = {{1, "rdd_9_9"}}})));
 }
 
 int flood(const std::vector<Port>& ports, int rounds) {

@@ -126,12 +126,12 @@ TEST_CASE("the last fields of a message that have their defaults are not sent") 
 
 TEST_CASE("large payloads travel as frames of their own and are not copied") {
   Payload big(Bytes(1 << 20, 'x'));
-  Packet p = net::encode(FromBlocks(BlockChunk{7, 0, 1 << 20, 1, big}));
+  Packet p = net::encode(FromBlocks(BlockChunks{{{7, 0, 1 << 20, 1, big}}}));
   REQUIRE(p.frames.size() == 1);
   CHECK(p.frames[0].view().data() == big.view().data());
   auto out = net::decode<FromBlocks>(p);
   REQUIRE(out);
-  CHECK(std::get<BlockChunk>(*out).bytes.view().data() == big.view().data());
+  CHECK(std::get<BlockChunks>(*out).chunks[0].bytes.view().data() == big.view().data());
 }
 
 TEST_CASE("an older peer's shorter message keeps the defaults, a newer peer's longer one is cut") {
@@ -232,7 +232,7 @@ TEST_CASE("an enum's value is a small number that isn't negative") {
 }
 
 TEST_CASE("a payload that names a frame which is not there is refused") {
-  Packet p = net::encode(FromBlocks(BlockChunk{7, 0, 9, 1, Payload(Bytes(1000, 'x'))}));
+  Packet p = net::encode(FromBlocks(BlockChunks{{{7, 0, 9, 1, Payload(Bytes(1000, 'x'))}}}));
   p.frames.clear();
   CHECK_FALSE(net::decode<FromBlocks>(p));
 }

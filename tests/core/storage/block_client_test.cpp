@@ -17,7 +17,8 @@ struct Fetching {
   BlockClient client;
   Time now{1h};
   std::vector<std::string> log;  // what it did, in order
-  std::vector<OpenBlock> opened;
+  std::vector<WishedBlock> opened;
+  size_t asked = 0;                                  // messages that opened them
   std::map<std::string, std::vector<PeerId>> peers;  // address → incarnations
   std::set<std::string> unreachable;
   std::multimap<Time, BlockClientTimer> timers;
@@ -66,9 +67,12 @@ struct Fetching {
   }
   void note(const Send<ToBlocks>& e) {
     std::visit(overloaded{
-                   [&](const OpenBlock& m) {
-                     opened.push_back(m);
-                     log.push_back("open " + m.block + "@" + std::to_string(e.to));
+                   [&](const OpenBlocks& m) {
+                     ++asked;
+                     for (const WishedBlock& wish : m.wishes) {
+                       opened.push_back(wish);
+                       log.push_back("open " + wish.block + "@" + std::to_string(e.to));
+                     }
                    },
                    [&](const GrantCredit& m) { log.push_back("grant " + std::to_string(m.bytes)); },
                    [&](const CancelStream&) { log.push_back("cancel"); },
@@ -88,8 +92,8 @@ struct Fetching {
   void chunk(PeerId from, uint64_t stream, int64_t offset, int64_t total, const std::string& bytes,
              bool damaged = false) {
     feed(Received<FromBlocks>{
-        from, BlockChunk{stream, offset, total, XXH3_64bits(bytes.data(), bytes.size()) + damaged,
-                         text(bytes)}});
+        from, BlockChunks{{{stream, offset, total,
+                            XXH3_64bits(bytes.data(), bytes.size()) + damaged, text(bytes)}}}});
   }
   /// The stream that `block` was last opened as.
   uint64_t stream(const std::string& block) {
@@ -119,6 +123,25 @@ TEST_CASE("blocks of one address share a connection; the request is delivered bl
   CHECK(f.client.streams() == 0);
   f.feed(FetchBlocks{2, {{0, "a:1", "z", 10}}});
   CHECK(f.done() == Lines{"open z@1"});
+}
+
+TEST_CASE("what is asked for at once goes in one message", "[block_client]") {
+  BlockClientOptions options = Fetching::usual();
+  options.max_in_flight = 1000;
+  options.max_per_address = 300;
+  Fetching many(options);
+  std::vector<WantedBlock> blocks;
+  for (size_t i = 0; i < 400; ++i) blocks.push_back({i, "a:1", "b" + std::to_string(i), 0});
+  many.feed(FetchBlocks{1, blocks});
+  CHECK(many.opened.size() == 300);
+  CHECK(many.asked == 2);  // 256 and 44
+  BlockChunks come;
+  for (int i = 0; i < 70; ++i)
+    come.chunks.push_back(
+        {many.stream("b" + std::to_string(i)), 0, 1, XXH3_64bits("x", 1), text("x")});
+  many.feed(Received<FromBlocks>{1, come});
+  CHECK(many.opened.size() == 370);
+  CHECK(many.asked == 3);
 }
 
 TEST_CASE("bytes in flight are bounded until the reader has taken them", "[block_client]") {
@@ -159,19 +182,21 @@ TEST_CASE("requests in flight and blocks of one address are bounded", "[block_cl
 }
 
 TEST_CASE("addresses take turns, beginning elsewhere for each request", "[block_client]") {
-  Fetching f;
+  BlockClientOptions options = Fetching::usual();
+  options.max_requests = 3;
+  Fetching f(options);
   const std::vector<WantedBlock> wants = {
       {0, "a:1", "a0", 1}, {1, "a:1", "a1", 1}, {2, "b:1", "b0", 1}, {3, "b:1", "b1", 1}};
   const auto order = [&](uint64_t request) {
     f.opened.clear();
     f.feed(FetchBlocks{request, wants});
     std::string names;
-    for (const OpenBlock& m : f.opened) names += m.block + " ";
+    for (const WishedBlock& m : f.opened) names += m.block + " ";
     return names;
   };
   f.feed(FetchBlocks{9, {{0, "a:1", "q", 1}, {1, "b:1", "q", 1}}});
-  CHECK(order(2) == "a0 b0 a1 b1 ");
-  CHECK(order(3) == "b0 a0 b1 a1 ");
+  CHECK(order(2) == "a0 a1 b0 ");
+  CHECK(order(3) == "b0 b1 a0 ");
 }
 
 TEST_CASE("a lost connection is tried again three times, 5 s apart, then the blocks fail",

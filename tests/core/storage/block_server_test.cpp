@@ -52,20 +52,20 @@ struct Serving {
     }
   }
   void open(PeerId from, uint64_t stream, const std::string& block, int64_t chunk, int64_t credit) {
-    OpenBlock m{.who = {}, .stream = stream, .block = block};
-    m.chunk = chunk;
-    m.credit = credit;
-    feed(Received<ToBlocks>{from, m});
+    feed(Received<ToBlocks>{from, OpenBlocks{{}, {{stream, block}}, chunk, credit}});
   }
   /// What `peer` got, chunks as offset:bytes; and forgets it.
   std::vector<std::string> got(PeerId peer) {
     std::vector<std::string> lines;
     for (const FromBlocks& m : sent[peer])
       std::visit(overloaded{
-                     [&](const BlockChunk& c) {
-                       CHECK(c.checksum == XXH3_64bits(c.bytes.view().data(), c.bytes.size()));
-                       lines.push_back(std::to_string(c.offset) + "/" + std::to_string(c.total) +
-                                       ":" + std::string(c.bytes.view()));
+                     [&](const BlockChunks& m) {
+                       CHECK_FALSE(m.chunks.empty());
+                       for (const BlockChunk& c : m.chunks) {
+                         CHECK(c.checksum == XXH3_64bits(c.bytes.view().data(), c.bytes.size()));
+                         lines.push_back(std::to_string(c.offset) + "/" + std::to_string(c.total) +
+                                         ":" + std::string(c.bytes.view()));
+                       }
                      },
                      [&](const BlockMissing& m) { lines.push_back("missing: " + m.reason); },
                  },
@@ -84,6 +84,32 @@ TEST_CASE("a block comes in chunks, each with its checksum", "[block_server]") {
   CHECK(s.got(1) == Lines{"0/10:0123", "4/10:4567", "8/10:89"});
   CHECK(s.server.streams() == 0);
   CHECK(s.server.held(1) == 0);
+}
+
+TEST_CASE("small blocks go in one message, large ones don't wait for others", "[block_server]") {
+  Serving s(BlockServerOptions{});
+  OpenBlocks m;
+  const auto chunks_of_messages = [&] {
+    std::vector<size_t> counts;
+    for (const FromBlocks& sent : s.sent[1])
+      counts.push_back(std::get<BlockChunks>(sent).chunks.size());
+    return counts;
+  };
+  const auto wish = [&](size_t bytes) {
+    const std::string block = "rdd_1_" + std::to_string(s.blocks.size());
+    s.blocks[block] = text(std::string(bytes, 'a'));
+    m.wishes.push_back({m.wishes.size(), block});
+  };
+  for (const size_t bytes : {10, 0, 300, 40000, 30000, 100000, 5}) wish(bytes);
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(chunks_of_messages() == std::vector<size_t>{5, 1, 1});
+  CHECK(s.got(1).size() == 7);
+  m.wishes.clear();
+  s.blocks.clear();
+  for (int i = 0; i < 600; ++i) wish(1);
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(chunks_of_messages() == std::vector<size_t>{256, 256, 88});
+  CHECK(s.server.streams() == 0);
 }
 
 TEST_CASE("ranges, empty blocks and what is not there", "[block_server]") {
@@ -107,10 +133,7 @@ TEST_CASE("ranges, empty blocks and what is not there", "[block_server]") {
     Serving s;
     s.blocks["rdd_1_0"] = text("0123456789");
     s.blocks["rdd_1_1"] = text("");
-    OpenBlock m{.who = {}, .stream = 1, .block = c.block};
-    m.offset = c.offset;
-    m.length = c.length;
-    s.feed(Received<ToBlocks>{1, m});
+    s.feed(Received<ToBlocks>{1, OpenBlocks{{}, {{1, c.block, c.offset, c.length}}}});
     CHECK(s.got(1) == c.want);
     CHECK(s.server.streams() == 0);
   }
@@ -176,7 +199,7 @@ TEST_CASE("another application's reader is refused", "[block_server]") {
   options.app = AppId{"app-1"};
   Serving s(options);
   s.blocks["rdd_1_0"] = text("x");
-  OpenBlock m{.who = {.app = AppId{"app-2"}}, .stream = 1, .block = "rdd_1_0"};
+  OpenBlocks m{.who = {.app = AppId{"app-2"}}, .wishes = {{1, "rdd_1_0"}}};
   s.feed(Received<ToBlocks>{1, m});
   CHECK(s.got(1) == Lines{"missing: this block server belongs to application app-1, not app-2"});
   m.who.app = AppId{"app-1"};

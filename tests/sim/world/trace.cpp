@@ -139,8 +139,12 @@ std::string describe(const net::Packet& packet) {
     }
     case net::Conversation::ToBlocks: {
       const Result<ToBlocks> m = net::decode<ToBlocks>(packet);
-      const auto* open = m ? std::get_if<OpenBlock>(&*m) : nullptr;
-      return open ? "OpenBlock " + open->block : "";
+      const auto* open = m ? std::get_if<OpenBlocks>(&*m) : nullptr;
+      std::string text;
+      if (open)
+        for (const WishedBlock& wish : open->wishes)
+          text += (text.empty() ? "OpenBlocks " : ", ") + wish.block;
+      return text;
     }
     case net::Conversation::FromBlocks: {
       const Result<FromBlocks> m = net::decode<FromBlocks>(packet);
