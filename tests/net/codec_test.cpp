@@ -46,7 +46,7 @@ struct Filler {
     else if constexpr (std::is_arithmetic_v<T>)
       v = static_cast<T>(n++ % 3 == 0 ? -n : n * 1000);
     else
-      net::with_fields(v, [this, left = most](auto&... f) mutable {
+      net::with_fields(v, [&, left = most](auto&... f) mutable {
         ((left > 0 ? (--left, fill(f)) : void()), ...);
       });
   }

@@ -39,7 +39,8 @@ TEST_CASE("it takes the room of a pointer and is empty after it was moved from")
   };
   STATIC_REQUIRE(sizeof(HeapOptional<Large>) == sizeof(void*));
   HeapOptional<std::string> from = std::string("text");
-  const HeapOptional<std::string> to = std::move(from);
+  const auto take = [](HeapOptional<std::string>& value) { return std::move(value); };
+  const HeapOptional<std::string> to = take(from);
   CHECK(to->size() == 4);
   CHECK_FALSE(from);
 }

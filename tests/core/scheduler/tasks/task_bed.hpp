@@ -137,10 +137,10 @@ struct TaskBed : ExecutorBed, StageProgress {
     turn([&](Turn& t) { tasks.submit(std::move(spec), t); });
   }
   void submit(int32_t stage, int32_t n, Locations preferred = {}, int32_t attempt = 0) {
-    submit(spec(stage, n, std::move(preferred), attempt));
+    submit(spec(stage, n, preferred, attempt));
   }
   void submit_barrier(int32_t stage, int32_t n, Locations preferred = {}) {
-    TaskSetSpec s = spec(stage, n, std::move(preferred));
+    TaskSetSpec s = spec(stage, n, preferred);
     s.barrier = true;
     submit(std::move(s));
   }
