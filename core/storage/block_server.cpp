@@ -9,12 +9,16 @@
 namespace tinderbox::core {
 namespace {
 
-/// Chunks that go in one message: not many more bytes, and not more of them.
+/// Chunks that go in one message: not many more bytes, not more of them, and none waits for long.
 constexpr size_t kTogetherBytes = 64 << 10, kTogether = 256;
+constexpr Duration kTogetherTime = std::chrono::milliseconds(20);
+/// Of what a stranger says, in an answer to each of its wishes.
+constexpr size_t kNameShown = 64;
 
 }  // namespace
 
-void BlockServer::on(const Event& event, Time, Effects& out) {
+void BlockServer::on(const Event& event, Time now, Effects& out) {
+  now_ = now;
   std::visit(overloaded{
                  [&](const Received<ToBlocks>& e) {
                    std::visit(overloaded{
@@ -40,22 +44,27 @@ int64_t BlockServer::held(PeerId peer) const {
   return it == peers_.end() ? 0 : it->second.held;
 }
 
+void BlockServer::drop(PeerId id, Effects& out) {
+  if (const auto peer = peers_.find(id); peer != peers_.end()) {
+    open_ -= peer->second.streams.size();
+    peers_.erase(peer);
+  }
+  out.push_back(Disconnect{id});
+}
+
 void BlockServer::on_open(PeerId from, const OpenBlocks& m, Effects& out) {
+  if (m.wishes.size() > options_.max_wishes) return drop(from, out);
   if (!options_.app.value.empty() && !m.who.app.value.empty() && m.who.app != options_.app) {
     for (const WishedBlock& wish : m.wishes)
       out.push_back(Send<FromBlocks>{
           from, BlockMissing{wish.stream, "this block server belongs to application " +
-                                              options_.app.value + ", not " + m.who.app.value}});
+                                              options_.app.value + ", not " +
+                                              m.who.app.value.substr(0, kNameShown)}});
     return;
   }
   Peer& peer = peers_[from];
-  for (const WishedBlock& wish : m.wishes) {
-    if (add(peer, m, wish)) continue;
-    open_ -= peer.streams.size();
-    peers_.erase(from);
-    out.push_back(Disconnect{from});
-    return;
-  }
+  for (const WishedBlock& wish : m.wishes)
+    if (!add(peer, m, wish)) return drop(from, out);
   read_more(from, peer, out);
 }
 
@@ -115,6 +124,11 @@ void BlockServer::on_ready(const BlockReady& e, Effects& out) {
   read_more(id, peer->second, out);
 }
 
+bool BlockServer::is_full(const Peer& peer) const {
+  return peer.outbox_bytes >= kTogetherBytes || peer.outbox.chunks.size() >= kTogether ||
+         now_ - peer.outbox_since >= kTogetherTime;
+}
+
 void BlockServer::flush(PeerId id, Peer& peer, Effects& out) {
   peer.outbox_bytes = 0;
   if (!peer.outbox.chunks.empty())
@@ -163,8 +177,8 @@ void BlockServer::send_more(PeerId id, Peer& peer, uint64_t number, Effects& out
                                   .checksum = XXH3_64bits(part.data(), part.size()),
                                   .bytes = Payload(owner, part)});
     peer.outbox_bytes += part.size();
-    if (peer.outbox_bytes >= kTogetherBytes || peer.outbox.chunks.size() >= kTogether)
-      flush(id, peer, out);
+    if (peer.outbox.chunks.size() == 1) peer.outbox_since = now_;
+    if (is_full(peer)) flush(id, peer, out);
     stream.at += static_cast<int64_t>(part.size());
     stream.credit -= static_cast<int64_t>(part.size());
     empty = false;

@@ -25,6 +25,7 @@ struct BlockServerOptions {
   int64_t max_credit = 64 << 20;  // of one stream
   int64_t max_held = 64 << 20;    // bytes of blocks that wait for one peer's credit
   size_t max_streams = 1 << 17;   // of one peer; beyond it is dropped
+  size_t max_wishes = 1024;       // of one message; beyond it the peer is dropped
 };
 
 /// Answered by BlockReady.
@@ -69,6 +70,7 @@ class BlockServer {
     bool reading = false;  // one at a time: only then is its size known
     BlockChunks outbox;    // small ones go together; empty while nothing is read
     size_t outbox_bytes = 0;
+    Time outbox_since{};  // its first one came
   };
   struct Reading {
     PeerId peer = 0;
@@ -84,6 +86,8 @@ class BlockServer {
   void read_more(PeerId id, Peer& peer, Effects& out);
   void send_more(PeerId id, Peer& peer, uint64_t stream, Effects& out);
   void close(PeerId id, Peer& peer, uint64_t stream, Effects& out);
+  void drop(PeerId id, Effects& out);
+  bool is_full(const Peer& peer) const;
   static void flush(PeerId id, Peer& peer, Effects& out);
 
   const BlockServerOptions options_;
@@ -91,6 +95,7 @@ class BlockServer {
   std::map<uint64_t, Reading> reading_;
   uint64_t next_ticket_ = 1;
   size_t open_ = 0;
+  Time now_{};
 };
 
 }  // namespace tinderbox::core

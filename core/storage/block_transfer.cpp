@@ -83,7 +83,15 @@ class BlockTransfer::Plane {
     });
   }
 
-  void apply(const ReadBlock& e) { serving_.feed(BlockReady{e.ticket, blocks_.read(e.block)}); }
+  /// Now and then the loop goes round before the next one: who wants much must not keep others
+  /// waiting, and that it was lost must be heard.
+  void apply(const ReadBlock& e) {
+    BlockReady ready{e.ticket, blocks_.read(e.block)};
+    read_ += kReadCost + (ready.bytes ? ready.bytes->size() : 0);
+    if (read_ < kReadAtOnce) return serving_.feed(std::move(ready));
+    read_ = 0;
+    serving_.post(std::move(ready));
+  }
   void apply(const DeliverBlock& e) { transfer_.deliver(e); }
   void apply(const FetchPart& e) {
     transfer_.fetch_async({.from = e.from, .block = e.block},
@@ -131,8 +139,12 @@ class BlockTransfer::Plane {
     return true;
   }
 
+  // Unit: bytes; a read costs as much as some of them.
+  static constexpr size_t kReadAtOnce = 4 << 20, kReadCost = 16 << 10;
+
   BlockTransfer& transfer_;
   BlockManager& blocks_;
+  size_t read_ = 0;  // since the loop went round
   std::unique_ptr<net::PollLoop> loop_;
   std::unique_ptr<net::SocketEndpoint> endpoint_;
   Switchboard board_;

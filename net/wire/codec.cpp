@@ -255,6 +255,7 @@ class Reader {
   template <class Optional>
   bool get_optional(Optional& v) {
     if (at_->kind == Token::Nil) return ++at_, v.reset(), true;
+    if (kIsOnHeap<Optional> && !take(1, sizeof(*v))) return false;
     return get(v.emplace());
   }
   template <class T>

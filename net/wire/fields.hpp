@@ -19,6 +19,10 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool kIsOptional<HeapOptional<T>> = true;
 template <class T>
+inline constexpr bool kIsOnHeap = false;
+template <class T>
+inline constexpr bool kIsOnHeap<HeapOptional<T>> = true;
+template <class T>
 inline constexpr bool kIsVector = false;
 template <class T>
 inline constexpr bool kIsVector<std::vector<T>> = true;

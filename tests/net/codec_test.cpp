@@ -231,6 +231,19 @@ TEST_CASE("an enum's value is a small number that isn't negative") {
   }
 }
 
+TEST_CASE("values on the heap count as memory of their message") {
+  constexpr int kUpdates = 150'000;
+  const auto decoded = [](const Bytes& update) {
+    Bytes body("\x91\xdd\x00\x02\x49\xf0", 6);
+    for (int i = 0; i < kUpdates; ++i) body += update;
+    return net::decode<ToDriver>(with_body(net::encode(ToDriver(StatusUpdates{})), body));
+  };
+  const auto without = decoded("\x97\x01\x01\xc4\0\xc4\0\0\xc0\xc0"s);
+  REQUIRE(without);
+  CHECK(std::get<StatusUpdates>(*without).tasks.size() == kUpdates);
+  CHECK_FALSE(decoded("\x97\x01\x01\xc4\0\xc4\0\0\x90\x90"s));
+}
+
 TEST_CASE("a payload that names a frame which is not there is refused") {
   Packet p = net::encode(FromBlocks(BlockChunks{{{7, 0, 9, 1, Payload(Bytes(1000, 'x'))}}}));
   p.frames.clear();

@@ -20,6 +20,10 @@ struct Serving {
   std::vector<std::string> reads;
   std::vector<PeerId> dropped;
   std::map<PeerId, std::vector<FromBlocks>> sent;
+  Time now{1h};
+  Duration read_time{};
+  bool holds = false;  // reads are answered by answer()
+  std::deque<BlockServer::Event> held_back;
 
   explicit Serving(BlockServerOptions options = small()) : server(std::move(options)) {}
   static BlockServerOptions small() {
@@ -34,7 +38,7 @@ struct Serving {
     std::deque<BlockServer::Event> waiting{std::move(event)};
     while (!waiting.empty()) {
       BlockServer::Effects out;
-      server.on(waiting.front(), {}, out);
+      server.on(waiting.front(), now, out);
       waiting.pop_front();
       for (BlockServer::Effect& effect : out)
         std::visit(overloaded{
@@ -42,14 +46,22 @@ struct Serving {
                        [&](ReadBlock& e) {
                          reads.push_back(e.block);
                          const auto it = blocks.find(e.block);
-                         waiting.emplace_back(BlockReady{
-                             e.ticket, it == blocks.end() ? Result<Payload>(Error{"not here"})
-                                                          : Result<Payload>(it->second)});
+                         now += read_time;
+                         (holds ? held_back : waiting)
+                             .emplace_back(BlockReady{
+                                 e.ticket, it == blocks.end() ? Result<Payload>(Error{"not here"})
+                                                              : Result<Payload>(it->second)});
                        },
                        [&](Disconnect& e) { dropped.push_back(e.peer); },
                    },
                    effect);
     }
+  }
+  void answer() {
+    REQUIRE_FALSE(held_back.empty());
+    BlockServer::Event next = std::move(held_back.front());
+    held_back.pop_front();
+    feed(std::move(next));
   }
   void open(PeerId from, uint64_t stream, const std::string& block, int64_t chunk, int64_t credit) {
     feed(Received<ToBlocks>{from, OpenBlocks{{}, {{stream, block}}, chunk, credit}});
@@ -109,6 +121,42 @@ TEST_CASE("small blocks go in one message, large ones don't wait for others", "[
   for (int i = 0; i < 600; ++i) wish(1);
   s.feed(Received<ToBlocks>{1, m});
   CHECK(chunks_of_messages() == std::vector<size_t>{256, 256, 88});
+  CHECK(s.server.streams() == 0);
+}
+
+TEST_CASE("a small block that waits for others goes whatever becomes of them", "[block_server]") {
+  Serving s(BlockServerOptions{});
+  s.blocks["rdd_1_0"] = s.blocks["rdd_1_1"] = text("x");
+  SECTION("not there") {
+    s.feed(Received<ToBlocks>{1, OpenBlocks{{}, {{1, "rdd_1_0"}, {2, "rdd_9_9"}}}});
+    CHECK(s.got(1) == Lines{"missing: not here", "0/1:x"});
+  }
+  SECTION("cancelled") {
+    s.holds = true;
+    s.feed(Received<ToBlocks>{1, OpenBlocks{{}, {{1, "rdd_1_0"}, {2, "rdd_1_1"}}}});
+    s.answer();
+    CHECK(s.got(1).empty());
+    s.feed(Received<ToBlocks>{1, CancelStream{2}});
+    s.answer();
+    CHECK(s.got(1) == Lines{"0/1:x"});
+  }
+  SECTION("its peer lost") {
+    s.holds = true;
+    s.feed(Received<ToBlocks>{1, OpenBlocks{{}, {{1, "rdd_1_0"}, {2, "rdd_1_1"}}}});
+    s.answer();
+    s.feed(PeerLost{1});
+    s.answer();
+    CHECK(s.got(1).empty());
+  }
+  SECTION("slow to read") {
+    s.read_time = 15ms;
+    for (int i = 2; i < 7; ++i) s.blocks["rdd_1_" + std::to_string(i)] = text("x");
+    OpenBlocks m;
+    for (uint64_t i = 0; i < 7; ++i) m.wishes.push_back({i, "rdd_1_" + std::to_string(i)});
+    s.feed(Received<ToBlocks>{1, m});
+    CHECK(s.sent[1].size() == 3);
+    CHECK(s.got(1).size() == 7);
+  }
   CHECK(s.server.streams() == 0);
 }
 
@@ -194,6 +242,18 @@ TEST_CASE("wishes beyond the limits are cut, a flood of streams is dropped", "[b
   CHECK(s.server.streams() == 0);
 }
 
+TEST_CASE("one message asks for no more than a thousand blocks", "[block_server]") {
+  Serving s(BlockServerOptions{});
+  OpenBlocks m;
+  for (uint64_t stream = 0; stream < 1024; ++stream) m.wishes.push_back({stream, "rdd_1_0"});
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(s.got(1).size() == 1024);
+  m.wishes.push_back({1024, "rdd_1_0"});
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(s.got(1).empty());
+  CHECK(s.dropped == std::vector<PeerId>{1});
+}
+
 TEST_CASE("another application's reader is refused", "[block_server]") {
   BlockServerOptions options = Serving::small();
   options.app = AppId{"app-1"};
@@ -202,6 +262,10 @@ TEST_CASE("another application's reader is refused", "[block_server]") {
   OpenBlocks m{.who = {.app = AppId{"app-2"}}, .wishes = {{1, "rdd_1_0"}}};
   s.feed(Received<ToBlocks>{1, m});
   CHECK(s.got(1) == Lines{"missing: this block server belongs to application app-1, not app-2"});
+  m.who.app.value = std::string(100'000, 'a');
+  s.feed(Received<ToBlocks>{1, m});
+  CHECK(s.got(1) == Lines{"missing: this block server belongs to application app-1, not " +
+                          std::string(64, 'a')});
   m.who.app = AppId{"app-1"};
   s.feed(Received<ToBlocks>{1, m});
   CHECK(s.got(1) == Lines{"0/1:x"});
