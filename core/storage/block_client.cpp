@@ -11,8 +11,8 @@ namespace {
 
 /// Not more is set aside for a block before its bytes are there: its size is only what a peer says.
 constexpr int64_t kReserve = 64 << 20;
-/// Blocks that are asked for in one message.
-constexpr size_t kTogether = 256;
+/// Blocks that are asked for in one message; a server takes BlockServerOptions::max_wishes.
+constexpr size_t kAskedTogether = 256;
 
 int64_t weight(const WantedBlock& want) { return std::max<int64_t>(want.size, 1); }
 
@@ -136,7 +136,7 @@ void BlockClient::open(Link& link, const std::vector<uint64_t>& streams, Time no
   OpenBlocks m{options_.who, {}, options_.chunk, options_.credit};
   for (const uint64_t number : streams) {
     m.wishes.push_back({number, streams_.at(number).want.block});
-    if (m.wishes.size() < kTogether && number != streams.back()) continue;
+    if (m.wishes.size() < kAskedTogether && number != streams.back()) continue;
     out.push_back(Send<ToBlocks>{link.peer, m});
     m.wishes.clear();
   }

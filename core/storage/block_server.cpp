@@ -10,7 +10,7 @@ namespace tinderbox::core {
 namespace {
 
 /// Chunks that go in one message: not many more bytes, not more of them, and none waits for long.
-constexpr size_t kTogetherBytes = 64 << 10, kTogether = 256;
+constexpr size_t kTogetherBytes = 64 << 10, kChunksTogether = 256;
 constexpr Duration kTogetherTime = std::chrono::milliseconds(20);
 /// Of what a stranger says, in an answer to each of its wishes.
 constexpr size_t kNameShown = 64;
@@ -125,7 +125,7 @@ void BlockServer::on_ready(const BlockReady& e, Effects& out) {
 }
 
 bool BlockServer::is_full(const Peer& peer) const {
-  return peer.outbox_bytes >= kTogetherBytes || peer.outbox.chunks.size() >= kTogether ||
+  return peer.outbox_bytes >= kTogetherBytes || peer.outbox.chunks.size() >= kChunksTogether ||
          now_ - peer.outbox_since >= kTogetherTime;
 }
 

@@ -30,6 +30,14 @@ int32_t all_slots(const Scenario& s) {
          (s.standalone ? std::min(s.executors, s.hosts * executors_a_host(s)) : s.executors);
 }
 
+/// All partitions of that node, none of which always fails.
+void run_whole(JobPlan& job, int32_t node, const Scenario& s) {
+  job.node = node;
+  job.poison = -1;
+  job.partitions.resize(static_cast<size_t>(s.nodes[static_cast<size_t>(node)].partitions));
+  std::iota(job.partitions.begin(), job.partitions.end(), 0);
+}
+
 /// Again and again, while tasks run long and few at a time: some results are out by then.
 void lose_outputs(Scenario& s, Random& r) {
   s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
@@ -101,10 +109,7 @@ void add_barrier(Scenario& s, Random& r) {
       add(NodePlan::Kind::Shuffle, barrier, static_cast<int32_t>(r.between(1, 6)));
   for (JobPlan& job : s.jobs) {
     if (!r.chance(500)) continue;
-    job.node = r.chance(500) ? barrier : reader;
-    job.poison = -1;
-    job.partitions.resize(static_cast<size_t>(s.nodes[static_cast<size_t>(job.node)].partitions));
-    std::iota(job.partitions.begin(), job.partitions.end(), 0);
+    run_whole(job, r.chance(500) ? barrier : reader, s);
   }
 }
 
@@ -127,10 +132,7 @@ void add_unsteady(Scenario& s, Random& r) {
                                            {first, r.chance(500) ? unsteady : base}, many());
   for (JobPlan& job : s.jobs) {
     if (!r.chance(800)) continue;
-    job.node = r.chance(500) ? first : last;
-    job.poison = -1;
-    job.partitions.resize(static_cast<size_t>(s.nodes[static_cast<size_t>(job.node)].partitions));
-    std::iota(job.partitions.begin(), job.partitions.end(), 0);
+    run_whole(job, r.chance(500) ? first : last, s);
   }
   if (r.chance(900)) lose_outputs(s, r);
 }
