@@ -245,7 +245,9 @@ class ExecutorService::Impl final : public DriverLink {
     TaskRunnerOptions o;
     o.threads = std::max(1, options_.executor.cores / task_cpus_);
     o.max_result_size = conf_.get(conf::kDriverMaxResultSize);
-    o.max_direct_result_size = conf_.get(conf::kTaskMaxDirectResultSize);
+    // The driver takes no larger message.
+    o.max_direct_result_size =
+        std::min(conf_.get(conf::kTaskMaxDirectResultSize), conf_.get(conf::kRpcMessageMaxSize));
     o.decode = Program::decode;
     o.now = [this] { return loop_.now(); };
     o.on_updates = [this] { loop_.post([this] { tell_updates(); }); };

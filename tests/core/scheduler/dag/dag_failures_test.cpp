@@ -41,7 +41,7 @@ TEST_CASE("D18 what a lost executor takes with it (no shuffle service)", "[dag]"
   c.check_clean();
 }
 
-TEST_CASE("D21 a swarm of fetch failures from one executor removes it once", "[dag]") {
+TEST_CASE("D21 D27 a swarm of fetch failures from one executor removes it once", "[dag]") {
   TwoStages c({"A", "A", "B"}, 3);
   c.first_lost();
   CHECK(c.driver.map_outputs().missing(c.s->id) == Ints{0, 1});
@@ -49,7 +49,7 @@ TEST_CASE("D21 a swarm of fetch failures from one executor removes it once", "[d
   c.fetch_failed(c.task(1, 0, 1), c.s->id, -1, "A");
   CHECK(c.driver.map_outputs().epoch() == epoch);
   CHECK(c.seen<BlockManagerRemoved>().size() == 1);
-  CHECK(c.completed(true) == Ints{1});  // D27: failed once for the attempt
+  CHECK(c.completed(true) == Ints{1});  // once for the attempt
   c.on(CancelJob{c.ticket, ""});
   c.check_clean();
 }

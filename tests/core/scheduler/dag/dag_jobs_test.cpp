@@ -107,7 +107,7 @@ TEST_CASE("D40 a shared stage runs on when one of its jobs is cancelled", "[dag]
   c.check_clean();
 }
 
-TEST_CASE("D51 D67 accumulators count a result once, a map output each time", "[dag]") {
+TEST_CASE("D51 accumulators count a result once, a map output each time", "[dag]") {
   Dag c;
   const AccumulatorUpdate add{AccumulatorId{1}, "5", false};
   const ShufflePtr s = shuffle(rdd(1, {}, at({"A"})), 2);

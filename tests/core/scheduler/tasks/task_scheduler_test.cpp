@@ -239,7 +239,7 @@ TEST_CASE("S13 while the reason of a loss is pending nothing is rescheduled", "[
   CHECK(c.driver.idle_state_is_clean());
 }
 
-TEST_CASE("S27 S28 a lost executor leaves nothing behind", "[task_scheduler]") {
+TEST_CASE("S27 a lost executor leaves nothing behind", "[task_scheduler]") {
   Cluster c(test_options(GENERATE(0, 8)));
   c.executor("A", 2);
   const uint64_t t = c.job(rdd(20));
