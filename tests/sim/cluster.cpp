@@ -5,7 +5,6 @@
 namespace tinderbox::sim {
 
 using namespace core;
-using Kind = Fault::Kind;
 
 namespace {
 NetworkSettings network_settings(const Settings& s) {
@@ -51,139 +50,6 @@ void Cluster::restart_driver() {
   driver_.begin();
   manager_->driver_started();
   submit_jobs(2s);
-}
-
-// ---- faults ------------------------------------------------------------------------------------
-
-void Cluster::begin(const Fault& f) {
-  if (checks_.all_ended()) return;
-  SimExecutor* const e = fleet_.pick(f.target);
-  world_.trace("fault", std::string(name_of(f.kind)) + (e ? " " + e->process()->name : ""));
-  if (f.kind >= kFirstOfManager) {
-    if (manager_->begin(f)) checks_.reached(f.kind);
-    return;
-  }
-  if (!e || !driver_.opened()) return;
-  checks_.reached(f.kind);
-  if (f.kind == Kind::CrashDriver || f.kind == Kind::PauseDriver) return driver_fault(f);
-  if (f.kind > Kind::CrashDriver || f.kind == Kind::KillTask) return user_fault(f);
-  executor_fault(f, *e, *fleet_.pick(f.other));
-}
-
-void Cluster::driver_fault(const Fault& f) {
-  if (f.kind == Kind::PauseDriver) {
-    Time& until = driver_.process()->paused_until;
-    until = std::max(until, world_.now() + f.length);
-    return;
-  }
-  driver_.crash(f.other % 4 == 0);
-  checks_.application_ended();
-  world_.after(nullptr, world_.random().between(Duration{200ms}, Duration{5s}),
-               [this] { restart_driver(); });
-}
-
-void Cluster::executor_fault(const Fault& f, SimExecutor& e, const SimExecutor& other) {
-  Process& p = *e.process();
-  switch (f.kind) {
-    case Kind::Crash:
-      return e.die(f.other % 2 == 0 ? 137 : 1, false, "crashed");
-    case Kind::SilentCrash:
-      return e.die(1, true, "crashed with its machine");
-    case Kind::HostLoss:
-      return manager_->lose_host(p.host);
-    case Kind::Cut:
-      return void(network_.cut(p, *driver_.process()));
-    case Kind::CutBlocks:
-      return void(network_.cut(p, *other.process()));
-    case Kind::PartitionDriver:
-      return network_.partition(p.host, "driver", f.length);
-    case Kind::PartitionExecutors:
-      if (p.host != other.process()->host)
-        network_.partition(p.host, other.process()->host, f.length);
-      return;
-    case Kind::SlowPeer:
-      p.slow_until = world_.now() + f.length;
-      p.slowness = 500ms;
-      return;
-    case Kind::Pause:
-      p.paused_until = std::max(p.paused_until, world_.now() + f.length);
-      return;
-    case Kind::LoseFiles:
-      return e.lose_files(world_.random());
-    case Kind::LoseBlocks:
-      return e.lose_blocks();
-    case Kind::LoseResults:
-      return e.lose_results(f.length + 2s);
-    case Kind::DiskFull:
-      return e.fill_disk(f.length);
-    case Kind::TasksThrow:
-      return e.make_tasks_throw(f.length);
-    case Kind::BuildFails:
-      fleet_.fail_next();
-      return e.die(1, false, "crashed");
-    default:
-      return decommission(f, e);
-  }
-}
-
-/// Told by the executor itself or by the cluster manager. The disk may go first; some are taken
-/// away before they drained.
-void Cluster::decommission(const Fault& f, SimExecutor& e) {
-  if (!scenario_.settings.migration.on() || world_.random().chance(300))
-    e.lose_files(world_.random());
-  if (f.kind == Kind::DecommissionHost)
-    return manager_->decommission_host(e.process()->host, f.length);
-  if (f.other % 2 == 0)
-    e.decommission();
-  else if (e.current())
-    driver_.post(BackendExecutorDecommissioned{ExecutorId{e.id()}, "needed elsewhere", {}});
-  if (f.other % 3 == 0)
-    world_.after(e.process(), f.length, [&e] { e.die(137, false, "taken away"); });
-}
-
-void Cluster::user_fault(const Fault& f) {
-  if (f.kind == Kind::KillTask) {
-    const std::vector<TaskId> tasks = fleet_.pick(f.target)->running_tasks();
-    if (!tasks.empty())
-      driver_.post(KillTaskAttempt{tasks[static_cast<size_t>(f.other) % tasks.size()], true,
-                                   "killed by the user"});
-  } else if (f.kind == Kind::Unpersist) {
-    driver_.post(UnpersistRdd{RddId{f.target % lineage_.size()}});
-  } else {
-    cancel(f);
-  }
-}
-
-void Cluster::cancel(const Fault& f) {
-  const size_t which = static_cast<size_t>(f.target) % scenario_.jobs.size();
-  const JobPlan& plan = scenario_.jobs[which];
-  const auto stages = driver_.machine().dag().stages();
-  const auto mark = [&](auto&& chosen) {
-    for (const uint64_t ticket : checks_.open())
-      if (chosen(scenario_.jobs[ticket - 1], ticket)) checks_.may_be_cancelled(ticket);
-  };
-  switch (f.kind) {
-    case Kind::CancelJob:
-      mark([&](const JobPlan&, uint64_t ticket) { return ticket == which + 1; });
-      return driver_.post(CancelJob{which + 1, "by the user"});
-    case Kind::CancelGroup:
-      mark([&](const JobPlan& p, uint64_t) { return p.group == plan.group; });
-      return driver_.post(CancelJobGroup{plan.group});
-    case Kind::CancelTag:
-      mark([&](const JobPlan& p, uint64_t) { return p.tag == plan.tag; });
-      return driver_.post(CancelJobsWithTag{plan.tag});
-    case Kind::CancelStage:
-      if (stages.empty()) return;
-      mark([](const JobPlan&, uint64_t) { return true; });
-      return driver_.post(CancelStage{
-          std::next(stages.begin(),
-                    static_cast<std::ptrdiff_t>(static_cast<size_t>(f.other) % stages.size()))
-              ->first,
-          ""});
-    default:
-      mark([](const JobPlan&, uint64_t) { return true; });
-      return driver_.post(CancelAllJobs{});
-  }
 }
 
 // ---- a run -------------------------------------------------------------------------------------
@@ -240,6 +106,12 @@ const Executor* known_as(const Driver& driver, const SimExecutor& e, const AppId
   return nullptr;
 }
 }  // namespace
+
+/// The driver offers it tasks.
+bool Cluster::active(const SimExecutor& e) const {
+  const Executor* const k = known_as(driver_.machine(), e, application_.id);
+  return e.alive() && e.current() && k && k->state == Executor::State::Active;
+}
 
 /// Null: none does. Whoever the driver has given up is to end.
 const SimExecutor* Cluster::outlives_removal() const {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,12 +38,22 @@ class Cluster {
  private:
   void submit_jobs(Duration latest);
   void restart_driver();
+  // What may meet nothing returns whether it met something, or says so when it does.
   void begin(const Fault& fault);
-  void executor_fault(const Fault& fault, SimExecutor& e, const SimExecutor& other);
+  void struck(const Fault& fault, bool something);
+  std::function<void()> strikes(const Fault& fault);
+  void strike_any(const Fault& fault, const std::function<bool(SimExecutor&)>& strike);
+  void pause(const Fault& fault, Process& process);
+  void executor_fault(const Fault& fault, SimExecutor& e);
+  void cut_blocks(const Fault& fault, Time until);
+  void partition_executors(const Fault& fault, const SimExecutor& e);
   void driver_fault(const Fault& fault);
-  void decommission(const Fault& fault, SimExecutor& e);
-  void user_fault(const Fault& fault);
-  void cancel(const Fault& fault);
+  bool decommission(const Fault& fault, SimExecutor& e);
+  bool user_fault(const Fault& fault);
+  bool kill_task(const Fault& fault, const SimExecutor& e);
+  bool cancel(const Fault& fault);
+  std::set<RddId> cached_rdds() const;
+  bool active(const SimExecutor& e) const;
   void settle();
   const SimExecutor* outlives_removal() const;
   const SimExecutor* outlives_application() const;

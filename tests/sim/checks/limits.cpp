@@ -110,11 +110,16 @@ void Checks::min_shares(const Driver& driver) {
   }
   app_.last_launch = latest;
   const auto share = [&](int32_t pool) { return driver.tasks().pools().spec(pool).min_share; };
+  // It decides where a pool is served up to its share while a rival that has its own waits.
+  for (const auto& [served, load] : loads)
+    for (const auto& [other, theirs] : loads)
+      if (served != other && load.launched && load.running <= share(served) && theirs.pending > 0 &&
+          theirs.running >= share(other))
+        reached(Path::BelowMinShare);
   for (const auto& [needy, load] : loads) {
     if (load.pending == 0 || load.running >= share(needy)) continue;
     for (const auto& [other, theirs] : loads) {
       if (other == needy || theirs.running == 0) continue;
-      reached(Path::BelowMinShare);
       const bool free_choice = settings.locality_wait == Duration{0} &&
                                settings.launch_ahead == 0 && !settings.exclusion.on() &&
                                !settings.custom_resources();

@@ -24,11 +24,12 @@ class Manager {
   /// The driver wants it gone.
   virtual void kill(const ExecutorId& executor) = 0;
   virtual void lose_host(const std::string& host) = 0;
-  /// The host goes after `length`, which is told now.
-  virtual void decommission_host(const std::string& host, Duration length) = 0;
+  /// The host goes after `length`, which is told now. False: nobody there could be told.
+  virtual bool decommission_host(const std::string& host, Duration length) = 0;
   /// What applications that have ended still hold; empty: nothing.
   virtual std::string left_over() const = 0;
-  /// False: it knows no such fault.
+  /// False: it knows no such fault, or there is nothing that it could strike. What strikes later,
+  /// if ever, says so itself.
   virtual bool begin(const Fault& fault) = 0;
 };
 

@@ -50,11 +50,15 @@ class SeededManager final : public Manager {
     tell(BackendWorkerRemoved{host, "it is gone"});
   }
 
-  void decommission_host(const std::string& host, Duration length) override {
-    for (const auto& e : fleet_.all())
-      if (e->alive() && e->current() && e->process()->host == host)
-        tell(BackendExecutorDecommissioned{ExecutorId{e->id()}, "the host goes", host});
+  bool decommission_host(const std::string& host, Duration length) override {
+    bool any = false;
+    for (const auto& e : fleet_.all()) {
+      if (!e->alive() || !e->current() || e->process()->host != host) continue;
+      tell(BackendExecutorDecommissioned{ExecutorId{e->id()}, "the host goes", host});
+      any = true;
+    }
     in_.world.after(nullptr, length, [this, host] { lose_host(host); });
+    return any;
   }
 
   std::string left_over() const override { return {}; }

@@ -39,11 +39,12 @@ class Standalone final : public Manager {
         e.die(1, true, "its host is gone");
     if (SimWorker* w = worker_on(host)) w->die(true);
   }
-  void decommission_host(const std::string& host, Duration length) override {
+  bool decommission_host(const std::string& host, Duration length) override {
     SimWorker* const worker = worker_on(host);
-    if (!worker) return;
+    if (!worker) return false;
     worker->decommission();
     in_.world.after(worker->process(), length, [this, host] { lose_host(host); });
+    return true;
   }
 
   /// Only what runs now holds anything at the master.
@@ -70,7 +71,10 @@ class Standalone final : public Manager {
       case Fault::Kind::TearLog:
         if (!master) return false;
         masters_.back()->tear_next();
-        return restart_master_after(f.length);
+        restart_master_after(f.length);
+        // The loss of a worker is written down at once; else it may take long until something is.
+        if (worker && f.other % 2 == 0) worker->die(false);
+        return false;
       case Fault::Kind::CrashWorker:
         if (worker) worker->die(f.other % 4 == 0);
         return worker;
@@ -79,9 +83,10 @@ class Standalone final : public Manager {
                                                                           ? *driver_.process()
                                                                           : *worker->process());
       case Fault::Kind::PartitionMaster:
-        in_.network.partition(
-            "master", f.other % 3 == 0 ? "driver" : host_name(scenario_, f.target), f.length);
-        return true;
+        in_.network.partition("master",
+                              f.other % 3 == 0 ? "driver" : host_name(scenario_, f.target),
+                              f.length, [this, kind = f.kind] { in_.checks.reached(kind); });
+        return false;
       default:
         return false;
     }

@@ -101,7 +101,10 @@ void SimExecutor::apply(const BuildServices& e) {
     built.resources = has_.resources;
     built.heartbeat_interval = in_.settings.heartbeat;
     built.heartbeat_max_failures = 6;
-    if (build_fails_) in_.checks.reached(Path::ServicesFailed);
+    if (build_fails_) {
+      in_.checks.reached(Path::ServicesFailed);
+      in_.checks.reached(Fault::Kind::BuildFails);
+    }
     shell_.feed(std::move(built));
   });
 }
@@ -122,22 +125,24 @@ void SimExecutor::die(int code, bool silent, const std::string& reason) {
   on_exit_(code, reason);
 }
 
-void SimExecutor::lose_files(Random& random) {
-  std::erase_if(store_, [&](const auto& kv) {
-    const bool lost = kv.first.starts_with("shuffle_") && random.chance(500);
-    if (lost) lost_.insert(kv.first);
-    return lost;
-  });
+bool SimExecutor::lose_files(Random& random) {
+  return std::erase_if(store_, [&](const auto& kv) {
+           const bool lost = kv.first.starts_with("shuffle_") && random.chance(500);
+           if (lost) lost_.insert(kv.first);
+           return lost;
+         }) > 0;
 }
 
-void SimExecutor::lose_blocks() {
+bool SimExecutor::lose_blocks() {
   std::vector<BlockUpdate> gone;
   std::erase_if(store_, [&](const auto& kv) {
     if (!kv.first.starts_with("rdd_")) return false;
     gone.push_back({kv.first});
     return true;
   });
-  if (!gone.empty()) shell_.feed(BlocksMoved{std::move(gone)});
+  if (gone.empty()) return false;
+  shell_.feed(BlocksMoved{std::move(gone)});
+  return true;
 }
 
 // ---- programs and the driver's answers ---------------------------------------------------------

@@ -45,8 +45,9 @@ class SimExecutor {
   // ---- faults ----
   /// The process ends now. `silent`: its machine does.
   void die(int code, bool silent, const std::string& reason);
-  void lose_files(Random& random);
-  void lose_blocks();
+  /// False: there were none.
+  bool lose_files(Random& random);
+  bool lose_blocks();
   void lose_results(Duration length) { results_lost_until_ = in_.world.now() + length; }
   void fill_disk(Duration length) { disk_full_until_ = in_.world.now() + length; }
   void decommission() { shell_.feed(core::DecommissionSignalled{}); }
@@ -146,7 +147,12 @@ class SimExecutor {
   void store_output(ShuffleId shuffle, int64_t map_id, std::vector<Bytes> pieces);
   Result<Payload> read(const std::string& block) const;
   Result<Payload> read_range(const core::BlockId& id) const;
-  bool disk_full() const { return in_.world.now() < disk_full_until_; }
+  /// To be asked by whoever has something to write.
+  bool disk_full() const {
+    const bool full = in_.world.now() < disk_full_until_;
+    if (full) in_.checks.reached(Fault::Kind::DiskFull);
+    return full;
+  }
   void after(Duration delay, std::function<void()> task) {
     in_.world.after(process_, delay, std::move(task));
   }

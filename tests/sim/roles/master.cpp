@@ -55,6 +55,7 @@ void SimMaster::apply(const Persist& e) {
   if (!process_->alive) return;
   if (torn_) {
     disk_ += e.record.substr(0, e.record.size() / 2);
+    in_.checks.reached(Fault::Kind::TearLog);
     return die(false);
   }
   disk_ += e.record;

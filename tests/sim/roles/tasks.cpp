@@ -262,8 +262,10 @@ void SimExecutor::on_commit_answer(const CommitAnswer& m) {
 TaskUpdate SimExecutor::outcome(Task& task) {
   const Program& program = *task.program;
   const bool poisoned = !program.shuffle && program.poison == task.launch.partition;
-  if (poisoned || (in_.world.now() < throwing_until_ && in_.world.random().chance(500)))
-    fail(task, "std::runtime_error", "thrown by the task");
+  const bool thrown =
+      !poisoned && in_.world.now() < throwing_until_ && in_.world.random().chance(500);
+  if (thrown) in_.checks.reached(Fault::Kind::TasksThrow);
+  if (poisoned || thrown) fail(task, "std::runtime_error", "thrown by the task");
   TaskUpdate update;
   update.id = task.launch.id;
   update.state = TaskState::Finished;
@@ -281,7 +283,10 @@ TaskUpdate SimExecutor::outcome(Task& task) {
     return update;
   }
   update.result_block = "taskresult_" + std::to_string(task.launch.id.value);
-  if (in_.world.now() >= results_lost_until_) store(update.result_block, std::move(result), false);
+  if (in_.world.now() >= results_lost_until_)
+    store(update.result_block, std::move(result), false);
+  else
+    in_.checks.reached(Fault::Kind::LoseResults);
   return update;
 }
 

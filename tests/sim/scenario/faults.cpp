@@ -54,6 +54,10 @@ Fault random_fault(Random& r, Duration window, bool standalone) {
   f.at = r.between(Duration{0}, window);
   f.length = r.chance(700) ? r.between(Duration{10ms}, Duration{3s})
                            : r.between(Duration{3s}, Duration{45s});
+  // Hosts have something to say to each other now and then.
+  if (f.kind == Fault::Kind::PartitionDriver || f.kind == Fault::Kind::PartitionExecutors ||
+      f.kind == Fault::Kind::PartitionMaster || f.kind == Fault::Kind::CutBlocks)
+    f.length += 2s;
   f.target = static_cast<int32_t>(r.between(0, 11));
   f.other = static_cast<int32_t>(r.between(0, 11));
   return f;

@@ -58,6 +58,8 @@ Scenario make_scenario(uint64_t seed) {
   const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
   for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window, s.standalone));
   if (r.chance(500)) storm(s, r);
+  Random rivals(mix(seed, 47));
+  add_rivals(s, rivals);
   Random resources(mix(seed, 43));
   add_custom_resources(s, resources);
   Random unsteady(mix(seed, 45));

@@ -1,5 +1,6 @@
 #include "tests/sim/scenario/shrink.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace tinderbox::sim {
@@ -17,6 +18,69 @@ bool drop_one(Scenario& scenario, std::vector<T> Scenario::*list, size_t least,
     scenario = std::move(smaller);
     dropped = true;
   }
+  return dropped;
+}
+
+int32_t& partitions_of(Scenario& s, int32_t node) {
+  return s.nodes[static_cast<size_t>(node)].partitions;
+}
+
+/// Partitions follow from parents; jobs compute what there still is.
+void fit(Scenario& s) {
+  using Kind = NodePlan::Kind;
+  for (NodePlan& n : s.nodes) {
+    if (n.parents.empty()) continue;
+    const int32_t first = partitions_of(s, n.parents[0]);
+    if (n.kind == Kind::Map || n.kind == Kind::Zip || n.kind == Kind::HalfCogroup)
+      n.partitions = first;
+    if (n.kind == Kind::Union) n.partitions = first + partitions_of(s, n.parents[1]);
+    if (n.kind == Kind::Coalesce) n.partitions = std::min(n.partitions, first);
+    if (n.kind == Kind::Zip && partitions_of(s, n.parents[1]) != first) n.parents[1] = n.parents[0];
+  }
+  for (JobPlan& j : s.jobs) {
+    const int32_t count = partitions_of(s, j.node);
+    std::erase_if(j.partitions, [&](int32_t p) { return p >= count; });
+    if (j.partitions.empty()) j.partitions = {0};
+    if (j.poison >= count) j.poison = -1;
+  }
+}
+
+/// Whoever reads the node reads its first parent instead. False: it has none, but is read.
+bool drop_node(Scenario& s, int32_t node) {
+  const std::vector<int32_t>& parents = s.nodes[static_cast<size_t>(node)].parents;
+  const int32_t instead = parents.empty() ? -1 : parents[0];
+  bool read = false;
+  const auto moved = [&](int32_t& use) {
+    read |= use == node;
+    use = use == node ? instead : use - (use > node ? 1 : 0);
+  };
+  for (size_t i = static_cast<size_t>(node) + 1; i < s.nodes.size(); ++i)
+    for (int32_t& parent : s.nodes[i].parents) moved(parent);
+  for (JobPlan& j : s.jobs) moved(j.node);
+  if (read && instead < 0) return false;
+  s.nodes.erase(s.nodes.begin() + node);
+  fit(s);
+  return true;
+}
+
+/// What it was made of need not be.
+bool cut_lineage(Scenario& s, int32_t node) {
+  NodePlan& n = s.nodes[static_cast<size_t>(node)];
+  if (n.parents.empty()) return false;
+  n.kind = NodePlan::Kind::Source;
+  n.parents.clear();
+  return true;
+}
+
+bool drop_steps(Scenario& scenario, const std::function<bool(const Scenario&)>& fails) {
+  bool dropped = false;
+  for (const auto cut : {cut_lineage, drop_node})
+    for (int32_t i = static_cast<int32_t>(scenario.nodes.size()); i-- > 0;) {
+      Scenario smaller = scenario;
+      if (!cut(smaller, i) || !fails(smaller)) continue;
+      scenario = std::move(smaller);
+      dropped = true;
+    }
   return dropped;
 }
 
@@ -65,6 +129,7 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
   for (bool smaller = true; smaller;) {
     smaller = drop_one(scenario, &Scenario::jobs, 1, fails);
     smaller |= drop_one(scenario, &Scenario::faults, 0, fails);
+    smaller |= drop_steps(scenario, fails);
   }
   for (const Cut& cut : cuts) {
     Scenario less = scenario;
@@ -72,6 +137,7 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
     if (fails(less)) scenario = std::move(less);
   }
   drop_one(scenario, &Scenario::faults, 0, fails);
+  drop_steps(scenario, fails);
   return scenario;
 }
 

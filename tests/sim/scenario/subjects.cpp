@@ -71,6 +71,22 @@ void add_custom_resources(Scenario& s, Random& r) {
     if (r.chance(400)) node.profile = static_cast<int32_t>(r.between(0, profiles - 1));
 }
 
+void add_rivals(Scenario& s, Random& r) {
+  if (!s.settings.fair || !r.chance(700)) return;
+  s.settings.min_share = static_cast<int32_t>(r.between(1, 4));
+  s.executors = std::min(s.executors, 2);
+  int32_t widest = 0;
+  for (size_t i = 0; i < s.nodes.size(); ++i)
+    if (s.nodes[i].partitions > s.nodes[static_cast<size_t>(widest)].partitions)
+      widest = static_cast<int32_t>(i);
+  if (s.jobs.size() == 1) s.jobs.push_back(s.jobs.front());
+  for (size_t i = 0; i < 2; ++i) {
+    run_whole(s.jobs[i], widest, s);
+    s.jobs[i].group = i == 0 ? "group-1" : "group-0";  // whose share is the minimum comes later
+    s.jobs[i].at = i == 0 ? Duration{0} : r.between(Duration{1ms}, Duration{500ms});
+  }
+}
+
 void bound_length(Scenario& s) {
   const int32_t executors = s.settings.allocation ? 1 : s.executors;
   int32_t slots = all_slots(s) / (s.settings.allocation ? s.executors : 1);

@@ -12,17 +12,23 @@ std::pair<std::string, std::string> ordered(const std::string& a, const std::str
 }
 }  // namespace
 
-Time Network::blocked_until(const Process& a, const Process& b) const {
+/// Asked for whatever is to pass between the two.
+Time Network::blocked_until(const Process& a, const Process& b) {
   const auto it = blocked_.find(ordered(a.host, b.host));
-  return it == blocked_.end() ? Time{} : it->second;
+  if (it == blocked_.end()) return Time{};
+  if (it->second.until > world_.now()) strike(it->second.struck);
+  return it->second.until;
 }
 
-Duration Network::delay(const Process& a, const Process& b) {
+Duration Network::delay(Process& a, Process& b) {
   Random& random = world_.random();
   Duration d = random.long_tailed(settings_.usual);
   if (random.chance(settings_.tail)) d += random.between(Duration{0}, settings_.tail_delay);
-  for (const Process* p : {&a, &b})
-    if (p->slow_until > world_.now()) d += random.between(Duration{0}, p->slowness);
+  for (Process* p : {&a, &b}) {
+    if (p->slow_until <= world_.now()) continue;
+    d += random.between(Duration{0}, p->slowness);
+    strike(p->slowed);
+  }
   return d;
 }
 
@@ -156,9 +162,11 @@ bool Network::cut(const Process& a, const Process& b) {
   return any;
 }
 
-void Network::partition(const std::string& a, const std::string& b, Duration length) {
-  Time& until = blocked_[ordered(a, b)];
-  until = std::max(until, world_.now() + length);
+void Network::partition(const std::string& a, const std::string& b, Duration length,
+                        std::function<void()> struck) {
+  Block& block = blocked_[ordered(a, b)];
+  block.until = std::max(block.until, world_.now() + length);
+  block.struck = std::move(struck);
   for (const LinkPtr& link : links_) {
     if (!link->ends[0].open || !link->ends[1].open) continue;
     if (ordered(link->ends[0].endpoint->process()->host, link->ends[1].endpoint->process()->host) !=
@@ -172,7 +180,7 @@ void Network::partition(const std::string& a, const std::string& b, Duration len
 
 bool Network::partitioned(const std::string& a, const std::string& b) const {
   const auto it = blocked_.find(ordered(a, b));
-  return it != blocked_.end() && it->second > world_.now() - 5s;
+  return it != blocked_.end() && it->second.until > world_.now() - 5s;
 }
 
 /// This end gives up if the peer is still out of reach then; the other learns when it can.

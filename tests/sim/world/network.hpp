@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,8 +43,10 @@ class Network {
   void process_died(const Process& process, bool silent);
   /// Breaks what connects the two, if anything does. False: nothing did.
   bool cut(const Process& a, const Process& b);
-  /// Nothing passes between the hosts for so long.
-  void partition(const std::string& a, const std::string& b, Duration length);
+  /// Nothing passes between the hosts for so long. `struck`: called once, when a message or a
+  /// connection is held up by it.
+  void partition(const std::string& a, const std::string& b, Duration length,
+                 std::function<void()> struck);
   /// Now, or a moment ago.
   bool partitioned(const std::string& a, const std::string& b) const;
 
@@ -67,8 +70,12 @@ class Network {
   using LinkPtr = std::shared_ptr<Link>;
   using Key = std::pair<const SimEndpoint*, PeerId>;
 
-  Time blocked_until(const Process& a, const Process& b) const;
-  Duration delay(const Process& a, const Process& b);
+  struct Block {
+    Time until{};
+    std::function<void()> struck;
+  };
+  Time blocked_until(const Process& a, const Process& b);
+  Duration delay(Process& a, Process& b);
   void pump(const LinkPtr& link, int side);
   void break_end(const LinkPtr& link, int side, Duration delay);
   void close_end(Link& link, int side);
@@ -80,7 +87,7 @@ class Network {
   std::map<std::string, SimEndpoint*> listeners_;
   std::vector<LinkPtr> links_;
   std::map<Key, std::pair<LinkPtr, int>> by_peer_;
-  std::map<std::pair<std::string, std::string>, Time> blocked_;
+  std::map<std::pair<std::string, std::string>, Block> blocked_;
 };
 
 /// Thread: the simulator's.

@@ -26,6 +26,7 @@ bool World::step(Time until) {
   if (entry.process && !entry.process->alive) return true;
   if (entry.process && entry.process->paused_until > now_) {
     entry.at = entry.process->paused_until;  // its sequence stays: so does the order
+    strike(entry.process->held_up);
     push(std::move(entry));
     return true;
   }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "net/loop.hpp"
@@ -35,7 +36,13 @@ struct Process {
   Time paused_until{};
   Time slow_until{};  // messages to and from it take `slowness` more
   Duration slowness{};
+  /// Called once, when the fault meets something: an event that is put off, a message that is late.
+  std::function<void()> held_up, slowed;
 };
+/// Whoever waits to hear of it hears of it once.
+inline void strike(std::function<void()>& told) {
+  if (const auto tell = std::exchange(told, nullptr)) tell();
+}
 using ProcessPtr = std::shared_ptr<Process>;
 
 class World {

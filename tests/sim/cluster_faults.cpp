@@ -1,0 +1,214 @@
+// What the faults of a scenario do to a run, and when they count as met.
+#include <algorithm>
+
+#include "core/storage/block_id.hpp"
+#include "tests/sim/cluster.hpp"
+
+namespace tinderbox::sim {
+
+using namespace core;
+using Kind = Fault::Kind;
+
+void Cluster::begin(const Fault& f) {
+  if (checks_.all_ended()) return;
+  SimExecutor* const e = fleet_.pick(f.target);
+  world_.trace("fault", std::string(name_of(f.kind)) + (e ? " " + e->process()->name : ""));
+  if (f.kind >= kFirstOfManager) return struck(f, manager_->begin(f));
+  if (!e || !driver_.opened()) return;
+  if (f.kind == Kind::CrashDriver || f.kind == Kind::PauseDriver) return driver_fault(f);
+  if (f.kind > Kind::CrashDriver || f.kind == Kind::KillTask) return struck(f, user_fault(f));
+  if (f.kind == Kind::CutBlocks) return cut_blocks(f, world_.now() + f.length);
+  if (f.kind == Kind::PartitionExecutors) return partition_executors(f, *e);
+  if (f.kind >= Kind::DecommissionExecutor) return struck(f, decommission(f, *e));
+  executor_fault(f, *e);
+}
+
+/// It counts when it met something, not when it was planned.
+void Cluster::struck(const Fault& f, bool something) {
+  if (something) checks_.reached(f.kind);
+}
+
+std::function<void()> Cluster::strikes(const Fault& f) {
+  return [this, kind = f.kind] { checks_.reached(kind); };
+}
+
+/// At the first executor, from the fault's target on, at which `strike` meets something.
+void Cluster::strike_any(const Fault& f, const std::function<bool(SimExecutor&)>& strike) {
+  const auto count = static_cast<int32_t>(fleet_.all().size());
+  for (int32_t i = 0; i < count; ++i)
+    if (SimExecutor* const e = fleet_.pick(f.target + i); e && strike(*e)) return struck(f, true);
+}
+
+void Cluster::pause(const Fault& f, Process& p) {
+  p.paused_until = std::max(p.paused_until, world_.now() + f.length);
+  p.held_up = strikes(f);
+}
+
+void Cluster::driver_fault(const Fault& f) {
+  if (f.kind == Kind::PauseDriver) return pause(f, *driver_.process());
+  struck(f, true);
+  driver_.crash(f.other % 4 == 0);
+  checks_.application_ended();
+  world_.after(nullptr, world_.random().between(Duration{200ms}, Duration{5s}),
+               [this] { restart_driver(); });
+}
+
+void Cluster::executor_fault(const Fault& f, SimExecutor& e) {
+  Process& p = *e.process();
+  switch (f.kind) {
+    case Kind::Crash:
+      struck(f, true);
+      return e.die(f.other % 2 == 0 ? 137 : 1, false, "crashed");
+    case Kind::SilentCrash:
+      struck(f, true);
+      return e.die(1, true, "crashed with its machine");
+    case Kind::HostLoss:
+      struck(f, true);
+      return manager_->lose_host(p.host);
+    case Kind::Cut:
+      return strike_any(f, [this](const SimExecutor& any) {
+        return network_.cut(*any.process(), *driver_.process());
+      });
+    case Kind::PartitionDriver:
+      return network_.partition(p.host, "driver", f.length, strikes(f));
+    case Kind::SlowPeer:
+      p.slow_until = world_.now() + f.length;
+      p.slowness = 500ms;
+      p.slowed = strikes(f);
+      return;
+    case Kind::Pause:
+      return pause(f, p);
+    case Kind::LoseFiles:
+      return strike_any(f, [this](SimExecutor& any) { return any.lose_files(world_.random()); });
+    case Kind::LoseBlocks:
+      return strike_any(f, [](SimExecutor& any) { return any.lose_blocks(); });
+    case Kind::LoseResults:
+      return e.lose_results(f.length + 2s);
+    case Kind::DiskFull:
+      return e.fill_disk(f.length);
+    case Kind::TasksThrow:
+      return e.make_tasks_throw(f.length);
+    default:  // BuildFails
+      fleet_.fail_next();
+      return e.die(1, false, "crashed");
+  }
+}
+
+/// Executors speak to each other now and then: the first ones that do within the fault's length are
+/// cut.
+void Cluster::cut_blocks(const Fault& f, Time until) {
+  const auto count = static_cast<int32_t>(fleet_.all().size());
+  for (int32_t i = 0; i < count; ++i)
+    for (int32_t j = 0; j < count; ++j) {
+      const SimExecutor* const a = fleet_.pick(f.target + i);
+      const SimExecutor* const b = fleet_.pick(f.other + j);
+      if (a && a != b && network_.cut(*a->process(), *b->process())) return struck(f, true);
+    }
+  if (world_.now() < until && !checks_.all_ended())
+    world_.after(nullptr, 50ms, [this, &f, until] { cut_blocks(f, until); });
+}
+
+void Cluster::partition_executors(const Fault& f, const SimExecutor& e) {
+  const std::string& host = e.process()->host;
+  const auto count = static_cast<int32_t>(fleet_.all().size());
+  for (int32_t i = 0; i < count; ++i) {
+    const std::string& other = fleet_.pick(f.other + i)->process()->host;
+    if (other != host) return network_.partition(host, other, f.length, strikes(f));
+  }
+}
+
+/// Told by the executor itself or by the cluster manager. The disk may go first; some are taken
+/// away before they drained. False: nobody is there who could be told.
+bool Cluster::decommission(const Fault& f, SimExecutor& e) {
+  if (!scenario_.settings.migration.on() || world_.random().chance(300))
+    e.lose_files(world_.random());
+  const bool serves = active(e);
+  if (f.kind == Kind::DecommissionHost)
+    return manager_->decommission_host(e.process()->host, f.length) && serves;
+  if (f.other % 2 == 0)
+    e.decommission();
+  else if (e.current())
+    driver_.post(BackendExecutorDecommissioned{ExecutorId{e.id()}, "needed elsewhere", {}});
+  if (f.other % 3 == 0)
+    world_.after(e.process(), f.length, [&e] { e.die(137, false, "taken away"); });
+  return serves;
+}
+
+bool Cluster::user_fault(const Fault& f) {
+  if (f.kind == Kind::KillTask) {
+    strike_any(f, [&](const SimExecutor& e) { return kill_task(f, e); });
+    return false;
+  }
+  if (f.kind != Kind::Unpersist) return cancel(f);
+  const std::set<RddId> cached = cached_rdds();
+  if (cached.empty()) {
+    driver_.post(UnpersistRdd{RddId{f.target % lineage_.size()}});
+    return false;
+  }
+  driver_.post(UnpersistRdd{*std::next(
+      cached.begin(), static_cast<std::ptrdiff_t>(static_cast<size_t>(f.target) % cached.size()))});
+  return true;
+}
+
+bool Cluster::kill_task(const Fault& f, const SimExecutor& e) {
+  const std::vector<TaskId> tasks = e.running_tasks();
+  if (tasks.empty() || !e.current()) return false;
+  driver_.post(KillTaskAttempt{tasks[static_cast<size_t>(f.other) % tasks.size()], true,
+                               "killed by the user"});
+  return true;
+}
+
+/// Of which some executor of the application holds a block.
+std::set<RddId> Cluster::cached_rdds() const {
+  std::set<RddId> rdds;
+  for (const auto& e : fleet_.all()) {
+    if (!e->alive() || !e->current()) continue;
+    for (const auto& [name, bytes] : e->stored().blocks)
+      if (const auto id = parse_block_id(name); id && id->kind == BlockId::Kind::Rdd)
+        rdds.insert(RddId{id->owner});
+  }
+  return rdds;
+}
+
+/// False: no job is open that it could end.
+bool Cluster::cancel(const Fault& f) {
+  if (checks_.open().empty()) return false;
+  const uint64_t which = *std::next(
+      checks_.open().begin(),
+      static_cast<std::ptrdiff_t>(static_cast<size_t>(f.target) % checks_.open().size()));
+  const JobPlan& plan = scenario_.jobs[which - 1];
+  const auto stages = driver_.machine().dag().stages();
+  const auto mark = [&](auto&& chosen) {
+    for (const uint64_t ticket : checks_.open())
+      if (chosen(scenario_.jobs[ticket - 1], ticket)) checks_.may_be_cancelled(ticket);
+  };
+  switch (f.kind) {
+    case Kind::CancelJob:
+      mark([&](const JobPlan&, uint64_t ticket) { return ticket == which; });
+      driver_.post(CancelJob{which, "by the user"});
+      return true;
+    case Kind::CancelGroup:
+      mark([&](const JobPlan& p, uint64_t) { return p.group == plan.group; });
+      driver_.post(CancelJobGroup{plan.group});
+      return true;
+    case Kind::CancelTag:
+      mark([&](const JobPlan& p, uint64_t) { return p.tag == plan.tag; });
+      driver_.post(CancelJobsWithTag{plan.tag});
+      return true;
+    case Kind::CancelStage:
+      if (stages.empty()) return false;
+      mark([](const JobPlan&, uint64_t) { return true; });
+      driver_.post(CancelStage{
+          std::next(stages.begin(),
+                    static_cast<std::ptrdiff_t>(static_cast<size_t>(f.other) % stages.size()))
+              ->first,
+          ""});
+      return true;
+    default:
+      mark([](const JobPlan&, uint64_t) { return true; });
+      driver_.post(CancelAllJobs{});
+      return true;
+  }
+}
+
+}  // namespace tinderbox::sim
