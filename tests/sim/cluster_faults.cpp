@@ -76,6 +76,8 @@ void Cluster::executor_fault(const Fault& f, SimExecutor& e) {
       p.slowness = 500ms;
       p.slowed = strikes(f);
       return;
+    case Kind::Repeat:
+      return network_.repeat(f.length, strikes(f));
     case Kind::Pause:
       return pause(f, p);
     case Kind::LoseFiles:

@@ -15,7 +15,8 @@ struct Fault {
     PartitionDriver,
     PartitionExecutors,
     SlowPeer,
-    Pause,  // an executor stands still
+    Repeat,  // for a while, some messages come twice
+    Pause,   // an executor stands still
     PauseDriver,
     LoseFiles,    // some map outputs of an executor are gone
     LoseBlocks,   // its cached blocks are gone
@@ -44,7 +45,7 @@ struct Fault {
   Duration at{}, length{};
   int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
 };
-inline constexpr size_t kFaultKinds = 31;
+inline constexpr size_t kFaultKinds = 32;
 inline constexpr Fault::Kind kFirstOfManager = Fault::Kind::CrashMaster;
 const char* name_of(Fault::Kind kind);
 /// Within `window`. Failures of the cluster are likelier than orders of a user.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "tests/sim/world/repeats.hpp"
 #include "tests/sim/world/trace.hpp"
 
 namespace tinderbox::sim {
 
 namespace {
+constexpr int64_t kRepeated = 300;  // per mille of what may be, while anything is
+
 std::pair<std::string, std::string> ordered(const std::string& a, const std::string& b) {
   return {std::min(a, b), std::max(a, b)};
 }
@@ -70,12 +73,29 @@ bool Network::send(SimEndpoint& from, PeerId to, net::Packet packet) {
   const int other = 1 - side;
   End& target = link->ends[other];
   if (!target.open || !target.endpoint) return true;  // into the void: the loss is still to be told
-  target.last_ready = std::max(target.last_ready,
-                               world_.now() + delay(*from.process(), *target.endpoint->process()));
-  target.inbox.push_back({target.last_ready, std::move(packet)});
-  world_.after(target.endpoint->process(), target.last_ready - world_.now(),
-               [this, link, other] { pump(link, other); });
+  if (repeats_until_ > world_.now() && world_.random().chance(kRepeated) && may_repeat(packet))
+    repeat_later(link, other, packet);
+  put(link, other, std::move(packet));
   return true;
+}
+
+void Network::put(const LinkPtr& link, int side, net::Packet packet) {
+  End& target = link->ends[side];
+  const ProcessPtr& to = target.endpoint->process();
+  target.last_ready = std::max(
+      target.last_ready, world_.now() + delay(*link->ends[1 - side].endpoint->process(), *to));
+  target.inbox.push_back({target.last_ready, std::move(packet)});
+  world_.after(to, target.last_ready - world_.now(), [this, link, side] { pump(link, side); });
+}
+
+/// As if its sender did not know whether it was heard.
+void Network::repeat_later(const LinkPtr& link, int side, const net::Packet& packet) {
+  world_.after(link->ends[1 - side].endpoint->process(),
+               world_.random().between(Duration{0}, Duration{2s}), [this, link, side, packet] {
+                 if (!link->ends[0].open || !link->ends[1].open) return;
+                 strike(repeated_);
+                 put(link, side, packet);
+               });
 }
 
 void Network::pump(const LinkPtr& link, int side) {
@@ -133,6 +153,11 @@ void Network::drop(SimEndpoint& from, PeerId peer) {
 }
 
 // ---- faults ------------------------------------------------------------------------------------
+
+void Network::repeat(Duration length, std::function<void()> struck) {
+  repeats_until_ = std::max(repeats_until_, world_.now() + length);
+  repeated_ = std::move(struck);
+}
 
 void Network::process_died(const Process& process, bool silent) {
   for (const LinkPtr& link : links_)

@@ -47,6 +47,9 @@ class Network {
   /// connection is held up by it.
   void partition(const std::string& a, const std::string& b, Duration length,
                  std::function<void()> struck);
+  /// Some of what may_repeat() comes twice for so long, the second time up to two seconds later.
+  /// `struck`: called once, when something does.
+  void repeat(Duration length, std::function<void()> struck);
   /// Now, or a moment ago.
   bool partitioned(const std::string& a, const std::string& b) const;
 
@@ -76,6 +79,8 @@ class Network {
   };
   Time blocked_until(const Process& a, const Process& b);
   Duration delay(Process& a, Process& b);
+  void put(const LinkPtr& link, int side, net::Packet packet);
+  void repeat_later(const LinkPtr& link, int side, const net::Packet& packet);
   void pump(const LinkPtr& link, int side);
   void break_end(const LinkPtr& link, int side, Duration delay);
   void close_end(Link& link, int side);
@@ -88,6 +93,8 @@ class Network {
   std::vector<LinkPtr> links_;
   std::map<Key, std::pair<LinkPtr, int>> by_peer_;
   std::map<std::pair<std::string, std::string>, Block> blocked_;
+  Time repeats_until_{};
+  std::function<void()> repeated_;
 };
 
 /// Thread: the simulator's.
