@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -177,6 +178,13 @@ class Accumulator {
     if (!driver_) core::fail_driver_only("an accumulator's reset");
     net::Lock lock(driver_->mutex);
     driver_->value = zero_;
+  }
+  /// What one task added to it, of what a listener hears with the task's end
+  /// (core::TaskEnded::accumulators). None: nothing that counts.
+  std::optional<T> added(const std::vector<AccumulatorUpdate>& updates) const {
+    for (const AccumulatorUpdate& u : updates)
+      if (u.id == id_ && !u.internal_metric) return core::from_bytes<T>(u.value);
+    return std::nullopt;
   }
   AccumulatorId id() const { return id_; }
   template <class Self>

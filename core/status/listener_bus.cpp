@@ -114,6 +114,7 @@ class ListenerBus::Impl {
         batch.swap(queue_);
         listeners = listeners_;
       }
+      if (options_.before_batch) options_.before_batch();
       for (auto& listener : listeners) deliver(*listener, batch);
     }
   }

@@ -34,6 +34,8 @@ class ListenerBus {
     std::function<void(const std::string&)> warn;
     /// Clock of the 60 s.
     std::function<Time()> now;
+    /// Called before each batch is delivered; must not throw. Thread: the bus's.
+    std::function<void()> before_batch;
   };
   /// What went through the bus. Source: Spark LiveListenerBus metrics.
   struct Counters {

@@ -10,6 +10,7 @@
 #include "conf/values/custom_resources.hpp"
 #include "conf/values/master_url.hpp"
 #include "conf/values/resources.hpp"
+#include "core/api/runtime/accumulator_table.hpp"
 #include "core/api/runtime/driver_options.hpp"
 #include "core/api/runtime/failure_options.hpp"
 #include "core/api/runtime/job_waiters.hpp"
@@ -87,7 +88,8 @@ class RealDriverRuntime final : public DriverRuntime {
     std::exception_ptr thrown;
     for (bool ended = false; !ended;) {
       JobWaiters::Taken taken = waiters_.wait(
-          ticket, [this](const std::vector<AccumulatorUpdate>& updates) { merge(updates); });
+          ticket,
+          [this](const std::vector<AccumulatorUpdate>& updates) { accumulators_.merge(updates); });
       for (DeliverResult& r : taken.results) {
         if (thrown) break;
         try {
@@ -127,9 +129,9 @@ class RealDriverRuntime final : public DriverRuntime {
   void checkpointed(RddId id, NodePtr replacement) override {
     post(CheckpointDone{id, std::move(replacement)});
   }
-  void register_accumulator(AccumulatorId id, const std::string&, MergeAccumulator merge) override {
-    net::Lock lock(accumulators_mutex_);
-    accumulators_[id] = std::move(merge);
+  void register_accumulator(AccumulatorId id, const std::string& name,
+                            MergeAccumulator merge) override {
+    accumulators_.add(id, name, std::move(merge));
   }
   void add_file(const std::string& path, bool archive) override {
     std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
@@ -196,6 +198,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   void apply(const KillBackendExecutor& e) { backend_->kill(e.executor, e.replace); }
   void end_of_turn() {
+    waiters_.end_of_updates();
     if (!events_.empty()) bus_.post(std::exchange(events_, {}));
     waiters_.end_of_turn();
   }
@@ -217,11 +220,15 @@ class RealDriverRuntime final : public DriverRuntime {
     });
   }
 
-  ListenerBus::Options bus_options() const {
+  ListenerBus::Options bus_options() {
     ListenerBus::Options o;
     o.capacity = static_cast<size_t>(std::max(0, conf_.get(conf::kListenerQueueCapacity)));
     o.warn = [](const std::string& line) { net::log(net::Level::Warn, "ListenerBus", line); };
     o.now = [loop = loop_.get()] { return loop->now(); };
+    o.before_batch = [this] {
+      waiters_.merge_now(
+          [this](const std::vector<AccumulatorUpdate>& updates) { accumulators_.merge(updates); });
+    };
     return o;
   }
 
@@ -378,16 +385,13 @@ class RealDriverRuntime final : public DriverRuntime {
     registration_.notify_all();
   }
 
-  void merge(const std::vector<AccumulatorUpdate>& updates) {
-    net::Lock lock(accumulators_mutex_);
-    for (const AccumulatorUpdate& u : updates)
-      if (auto a = accumulators_.find(u.id); a != accumulators_.end()) a->second(u.value);
-  }
-
   const conf::Conf conf_;
   const std::string host_;
   std::unique_ptr<net::PollLoop> loop_;
-  ListenerBus bus_;
+  JobWaiters waiters_;
+  AccumulatorTable accumulators_{
+      [](const std::string& line) { net::log(net::Level::Warn, "Accumulators", line); }};
+  ListenerBus bus_;  // merges what waits for waiters_ before it delivers
   NoLink link_;
   std::unique_ptr<ProcessBlocks> blocks_;
   std::unique_ptr<ExecutorServices> services_;
@@ -403,7 +407,6 @@ class RealDriverRuntime final : public DriverRuntime {
   std::vector<ListenerEvent> events_;
   std::shared_ptr<const ToExecutor> shared_;  // what shared_packet_ is
   net::Packet shared_packet_;
-  JobWaiters waiters_;
   std::atomic<int32_t> cores_{0};
   net::Mutex registration_mutex_;
   std::string no_registration_ GUARDED_BY(registration_mutex_);
@@ -411,8 +414,6 @@ class RealDriverRuntime final : public DriverRuntime {
   std::atomic<int> signal_{0};  // changes under registration_mutex_
   net::Condition registration_;
   AppId app_;
-  net::Mutex accumulators_mutex_;
-  std::map<AccumulatorId, MergeAccumulator> accumulators_ GUARDED_BY(accumulators_mutex_);
   std::thread thread_;
 };
 

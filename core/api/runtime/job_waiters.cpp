@@ -41,17 +41,33 @@ JobWaiters::Taken JobWaiters::wait(uint64_t ticket, const Merge& merge) {
   return taken;
 }
 
+void JobWaiters::merge_now(const Merge& merge) {
+  net::Lock one_merges(merge_mutex_);
+  std::vector<AccumulatorUpdate> updates;
+  {
+    net::Lock lock(mutex_);
+    updates.swap(updates_);
+  }
+  if (!updates.empty()) merge(updates);
+}
+
 void JobWaiters::put(DeliverResult result) { results_of_turn_.push_back(std::move(result)); }
 void JobWaiters::put(DeliverJobEnd end) { ends_of_turn_.push_back(std::move(end)); }
 void JobWaiters::put(const ApplyAccumulators& a) {
   updates_of_turn_.insert(updates_of_turn_.end(), a.updates.begin(), a.updates.end());
 }
 
-void JobWaiters::end_of_turn() {
-  if (results_of_turn_.empty() && ends_of_turn_.empty() && updates_of_turn_.empty()) return;
+void JobWaiters::end_of_updates() {
+  if (updates_of_turn_.empty()) return;
   net::Lock lock(mutex_);
   std::move(updates_of_turn_.begin(), updates_of_turn_.end(), std::back_inserter(updates_));
   updates_of_turn_.clear();
+}
+
+void JobWaiters::end_of_turn() {
+  end_of_updates();
+  if (results_of_turn_.empty() && ends_of_turn_.empty()) return;
+  net::Lock lock(mutex_);
   for (DeliverResult& r : results_of_turn_) {
     auto w = waiters_.find(r.ticket);
     if (w == waiters_.end()) continue;

@@ -13,7 +13,8 @@
 
 namespace tinderbox::core {
 
-/// Thread: put() and end_of_turn() the driver's loop; the rest any user thread.
+/// Thread: put() and the ends of a turn the driver's loop; the rest any user thread, merge_now()
+/// that of the listeners too.
 class JobWaiters {
  public:
   struct Taken {
@@ -27,10 +28,15 @@ class JobWaiters {
   /// Waits until there is something for `ticket`. All updates that came before it, of whatever job,
   /// are merged when it returns. After `ended` the ticket is forgotten.
   Taken wait(uint64_t ticket, const Merge& merge);
+  /// All updates that came before the last end_of_updates() are merged when it returns.
+  void merge_now(const Merge& merge);
 
   void put(DeliverResult result);
   void put(DeliverJobEnd end);
   void put(const ApplyAccumulators& updates);
+  /// merge_now() finds what was put: before listeners get the events that tell of it, which come
+  /// before the waiters wake.
+  void end_of_updates();
   /// Wakes those who have got something since the last call.
   void end_of_turn();
 

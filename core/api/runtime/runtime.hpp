@@ -32,8 +32,9 @@ namespace core {
 class Listener;
 
 /// Implemented by the driver over its machine, and by tests in one process.
-/// Thread: any user thread; several jobs may run at once. What comes back to user code (results,
-/// accumulator merges) is called on the user thread that runs the job concerned.
+/// Thread: any user thread; several jobs may run at once. Results are handed to user code on the
+/// thread that runs the job concerned; accumulators merge on that of any job that has news, or the
+/// listeners', one at a time.
 class Runtime {
  public:
   using OnResult = std::function<void(int32_t position, Payload value)>;
@@ -62,7 +63,8 @@ class Runtime {
   /// From now on `replacement` stands for Rdd `id` in programs and in the stage graph.
   virtual void checkpointed(RddId id, NodePtr replacement) = 0;
 
-  /// `merge` takes an encoded delta and throws DecodeError when it is none. Empty name: not shown.
+  /// `merge` takes an encoded delta and throws DecodeError when it is none; what it throws costs
+  /// that delta and is logged. Empty name: not shown.
   using MergeAccumulator = std::function<void(std::string_view delta)>;
   virtual void register_accumulator(AccumulatorId id, const std::string& name,
                                     MergeAccumulator merge) = 0;

@@ -16,6 +16,7 @@ void publish_end(TaskEnd& end, Turn& turn) {
   event.task = end.info;
   if (end.reason.kind != TaskEndKind::Success) event.reason = end.reason;
   if (end.update) event.metrics = end.update->metrics;
+  event.accumulators = std::move(end.counted);
 }
 
 }  // namespace
@@ -73,7 +74,9 @@ void DagScheduler::apply_accumulators(const Stage& stage, TaskEnd& end, Turn& tu
     default:
       return;
   }
-  if (!updates.empty()) turn.out.push_back(ApplyAccumulators{std::move(updates)});
+  if (updates.empty()) return;
+  end.counted = updates;
+  turn.out.push_back(ApplyAccumulators{std::move(updates)});
 }
 
 /// What this attempt gives can't stand beside what a later one gives.

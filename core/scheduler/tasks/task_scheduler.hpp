@@ -32,6 +32,7 @@ struct TaskEnd {
   TaskInfo info;
   TaskEndReason reason;
   TaskUpdate* update;
+  std::vector<AccumulatorUpdate> counted{};  // updates of accumulators that count
 };
 
 /// What the task scheduler tells the DAG scheduler; tests put a recorder in its place.

@@ -69,6 +69,24 @@ TEST_CASE("a waiter gets its results and its end, and merges what came before th
   CHECK(merged == 1);
 }
 
+TEST_CASE("listeners find merged what was put before the events that they get", "[job_waiters]") {
+  JobWaiters waiters;
+  size_t merged = 0;
+  const auto merge = [&](const Updates& updates) { merged += updates.size(); };
+  waiters.put(one_update());
+  waiters.merge_now(merge);
+  CHECK(merged == 0);
+  waiters.end_of_updates();
+  waiters.merge_now(merge);
+  waiters.merge_now(merge);
+  CHECK(merged == 1);
+  const uint64_t ticket = waiters.open();
+  waiters.put(end_of(ticket));
+  waiters.end_of_turn();
+  CHECK(waiters.wait(ticket, merge).ended);
+  CHECK(merged == 1);
+}
+
 TEST_CASE("no job returns while updates that came before its end are being merged",
           "[job_waiters]") {
   JobWaiters waiters;

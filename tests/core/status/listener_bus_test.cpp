@@ -66,6 +66,27 @@ TEST_CASE("each listener gets all events in order, from before the start to the 
   bus.stop();
 }
 
+TEST_CASE("what comes before a batch comes before any listener gets it") {
+  struct Counting : Listener {
+    int* called = nullptr;
+    std::vector<int> seen;
+    void on_events(std::span<const ListenerEvent>) override { seen.push_back(*called); }
+  };
+  int called = 0;
+  auto a = std::make_shared<Counting>();
+  a->called = &called;
+  ListenerBus::Options options;
+  options.before_batch = [&] { ++called; };
+  ListenerBus bus(options);
+  bus.add(a);
+  bus.post(batch(0, 3));
+  bus.start();
+  bus.drain();
+  bus.post(numbered(3));
+  bus.stop();
+  CHECK(a->seen == std::vector<int>{1, 2});
+}
+
 TEST_CASE("drain waits for what was posted before") {
   auto a = std::make_shared<Recorder>();
   ListenerBus bus({});

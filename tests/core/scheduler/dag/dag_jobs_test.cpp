@@ -7,6 +7,10 @@ using namespace tinderbox;
 using namespace tinderbox::core;
 using namespace tinderbox::core::scheduling;
 
+namespace {
+using Updates = std::vector<AccumulatorUpdate>;
+}
+
 TEST_CASE("D4 a job without partitions ends at once, with both events", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(3), {}, {{"k", "v"}});
@@ -135,6 +139,34 @@ TEST_CASE("D51 accumulators count a result once, a map output each time", "[dag]
   CHECK(c.results[t] == Values{{0, "a"}});
   c.results_ok(1, 1);
   CHECK(c.ended(t));
+  c.check_clean();
+}
+
+TEST_CASE("D67 the end of a task brings those of its updates that count", "[dag]") {
+  Dag c;
+  const AccumulatorUpdate add{AccumulatorId{1}, "5", false};
+  const uint64_t t = c.job(rdd(10));
+  for (const Sent& s : c.live()) {
+    TaskUpdate r = c.result(s, "x");
+    r.accumulators = {add};
+    c.update(s, r);
+    const size_t ends = c.seen<TaskEnded>().size();
+    CHECK(c.accumulated.size() == ends);
+  }
+  REQUIRE(c.seen<TaskEnded>().size() == 10);
+  for (const TaskEnded& e : c.seen<TaskEnded>()) CHECK(e.accumulators == Updates{add});
+  CHECK(c.ended(t));
+  // One that fails: what is its own doing does not count.
+  const uint64_t second = c.job(rdd(1));
+  TaskUpdate u;
+  u.id = c.live()[0].id;
+  u.state = TaskState::Failed;
+  u.reason = TaskEndReason{};
+  u.reason->kind = TaskEndKind::ExceptionFailure;
+  u.accumulators = {add, {AccumulatorId{2}, "7", true}};
+  c.update(c.live()[0], u);
+  CHECK(c.seen<TaskEnded>().back().accumulators == Updates{{AccumulatorId{2}, "7", true}});
+  c.on(CancelJob{second, ""});
   c.check_clean();
 }
 

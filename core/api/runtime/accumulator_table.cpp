@@ -1,0 +1,34 @@
+#include "core/api/runtime/accumulator_table.hpp"
+
+#include <exception>
+
+namespace tinderbox::core {
+
+void AccumulatorTable::add(AccumulatorId id, const std::string& name,
+                           Runtime::MergeAccumulator merge) {
+  net::Lock lock(mutex_);
+  entries_[id] = {name, std::move(merge), false};
+}
+
+void AccumulatorTable::merge(const std::vector<AccumulatorUpdate>& updates) {
+  net::Lock lock(mutex_);
+  for (const AccumulatorUpdate& u : updates)
+    if (const auto found = entries_.find(u.id); found != entries_.end())
+      merge_one(found->second, u);
+}
+
+void AccumulatorTable::merge_one(Entry& entry, const AccumulatorUpdate& update) {
+  std::string what = "something unknown";
+  try {
+    return entry.merge(update.value);
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {
+  }
+  if (std::exchange(entry.warned, true)) return;
+  const std::string name = entry.name.empty() ? "" : " (" + entry.name + ")";
+  warn_("Failed to update accumulator " + std::to_string(update.id.value) + name +
+        ", whose merge threw: " + what + ". Further failures of it are not told.");
+}
+
+}  // namespace tinderbox::core

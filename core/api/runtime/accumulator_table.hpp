@@ -1,0 +1,39 @@
+// The application's accumulators, as updates of tasks reach them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/runtime/runtime.hpp"
+#include "net/mutex.hpp"
+
+namespace tinderbox::core {
+
+/// Thread: any. Source: Spark AccumulatorContext, DAGScheduler.updateAccumulators.
+class AccumulatorTable {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+  /// `warn` hears once of each accumulator whose merge throws.
+  explicit AccumulatorTable(Warn warn) : warn_(std::move(warn)) {}
+  void add(AccumulatorId id, const std::string& name, Runtime::MergeAccumulator merge);
+  /// In order; those of unknown accumulators are nobody's. What a merge throws costs that update
+  /// only.
+  void merge(const std::vector<AccumulatorUpdate>& updates);
+
+ private:
+  struct Entry {
+    std::string name;
+    Runtime::MergeAccumulator merge;
+    bool warned = false;
+  };
+  void merge_one(Entry& entry, const AccumulatorUpdate& update);
+
+  const Warn warn_;
+  net::Mutex mutex_;
+  std::map<AccumulatorId, Entry> entries_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,148 @@
+// The typed API on a real driver with a local executor: what fails in user code, and what listeners
+// hear of it.
+#include <stdexcept>
+
+#include "conf/keys.hpp"
+#include "core/api/runtime/driver_runtime.hpp"
+#include "core/api/tinderbox.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+
+namespace {
+
+bool in_task() { return core::TaskContext::current() != nullptr; }
+
+/// Adds in tasks, and throws on the driver.
+struct AddInTasks {
+  void operator()(int64_t& into, int64_t value) const {
+    if (!in_task()) throw std::runtime_error("not here");
+    into += value;
+  }
+};
+/// Adds on the driver, and throws in tasks.
+struct AddOnDriver {
+  void operator()(int64_t& into, int64_t value) const {
+    if (in_task()) throw std::runtime_error("not there");
+    into += value;
+  }
+};
+
+/// Its events are read after stop().
+struct Heard : core::Listener {
+  std::vector<core::ListenerEvent> all;
+  void on_events(std::span<const core::ListenerEvent> events) override {
+    all.insert(all.end(), events.begin(), events.end());
+  }
+  template <class E>
+  std::vector<E> of() const {
+    std::vector<E> found;
+    for (const core::ListenerEvent& e : all)
+      if (auto* one = std::get_if<E>(&e)) found.push_back(*one);
+    return found;
+  }
+};
+
+struct LocalDriver {
+  std::shared_ptr<Heard> heard = std::make_shared<Heard>();
+  std::unique_ptr<core::DriverRuntime> runtime = core::DriverRuntime::start(
+      conf::Conf{}.with(conf::kMaster, "local[2]").with(conf::kAppName, "test"), {heard});
+  Context context{*runtime};
+};
+
+/// At each end of a task: what that and all earlier ones added was in the accumulator.
+struct Sums : core::Listener {
+  LongAccumulator sum;
+  int64_t told = 0;
+  int ends = 0;
+  bool merged = true;
+  explicit Sums(LongAccumulator s) : sum(std::move(s)) {}
+  void on_events(std::span<const core::ListenerEvent> events) override {
+    for (const core::ListenerEvent& e : events) {
+      const auto* end = std::get_if<core::TaskEnded>(&e);
+      if (!end) continue;
+      ++ends;
+      told += sum.added(end->accumulators).value_or(0);
+      merged = merged && sum.value() >= told;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("D46 an accumulator whose add or merge throws leaves the others and the context usable",
+          "[local_driver]") {
+  LocalDriver d;
+  auto good = d.context.long_accumulator("good");
+  auto bad = d.context.accumulator(int64_t{0}, AddInTasks{}, "bad");
+  auto worse = d.context.accumulator(int64_t{0}, AddOnDriver{}, "worse");
+  const auto numbers = d.context.range(0, 10, 1, 2);
+  numbers.foreach (capture(bad, good, [](const auto& b, const auto& g, int64_t) {
+    b.add(int64_t{1});
+    g.add(int64_t{1});
+  }));
+  CHECK(good.value() == 10);
+  CHECK(bad.value() == 0);
+  CHECK_THROWS_WITH(
+      numbers.foreach (capture(worse, [](const auto& w, int64_t) { w.add(int64_t{1}); })),
+      Catch::Contains("not there"));
+  CHECK(numbers.count() == 10);
+}
+
+TEST_CASE("D47 what throws over a result on the driver reaches the caller; the next job works",
+          "[local_driver]") {
+  LocalDriver d;
+  const auto numbers = d.context.range(0, 8, 1, 4);
+  CHECK_THROWS_WITH(numbers.reduce([](int64_t a, int64_t b) {
+    if (!in_task()) throw std::out_of_range("the handler's own");
+    return a + b;
+  }),
+                    "the handler's own");
+  CHECK(numbers.reduce([](int64_t a, int64_t b) { return a + b; }) == 28);
+}
+
+TEST_CASE("D65 jobs whose tasks can't fetch end, one after the other; once is survived",
+          "[local_driver]") {
+  LocalDriver d;
+  const auto grouped = d.context.range(0, 4, 1, 2)
+                           .map([](int64_t x) { return std::pair<int64_t, int64_t>(x, 1); })
+                           .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 2);
+  const auto failing = [&](int32_t times) {
+    return grouped.map(capture(grouped.shuffles()[0]->id.value, times,
+                               [](int32_t shuffle, int32_t until, const auto& pair) {
+                                 if (TaskContext::current()->stage_attempt < until) {
+                                   core::FetchFailedException lost;
+                                   lost.reason.kind = TaskEndKind::FetchFailed;
+                                   lost.reason.shuffle = {shuffle};
+                                   throw lost;
+                                 }
+                                 return pair.second;
+                               }));
+  };
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_WITH(failing(1000).count(), Catch::Contains("FetchFailed"));
+  CHECK(failing(1).count() == 4);
+}
+
+TEST_CASE("D67 each end of a task brings what it added, which is merged by then",
+          "[local_driver]") {
+  LocalDriver d;
+  auto sum = d.context.long_accumulator("sum");
+  const auto sums = std::make_shared<Sums>(sum);
+  d.context.add_listener(sums);
+  d.context.range(1, 11, 1, 10).foreach (
+      capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
+  CHECK(sum.value() == 55);
+  d.runtime->stop();
+  CHECK(sums->ends == 10);
+  CHECK(sums->told == 55);
+  CHECK(sums->merged);
+}
+
+TEST_CASE("D79 sorting nothing runs no task", "[local_driver]") {
+  LocalDriver d;
+  CHECK(d.context.empty_rdd<int>().sort_by([](int x) { return x; }).collect().empty());
+  d.runtime->stop();
+  CHECK(d.heard->of<core::TaskStarted>().empty());
+  CHECK(d.heard->of<core::ApplicationEnded>().size() == 1);
+}
