@@ -115,7 +115,7 @@ class ExecutorService::Impl final : public DriverLink {
   }
   void apply(const MeasureAndBeat&) {
     shell_.feed(ServiceRequest{
-        ExecutorHeartbeat{options_.executor.id, {}, net::resident_bytes(), runner_->progress()}});
+        ExecutorHeartbeat{options_.executor.id, net::resident_bytes(), runner_->progress()}});
   }
   void apply(const Exit& e) {
     if (services_) services_->stop(e.reason);

@@ -108,7 +108,14 @@ void Driver::message(PeerId, int32_t slot, TasksRevoked& m, Turn& turn) {
 
 void Driver::message(PeerId from, int32_t slot, ExecutorHeartbeat& m, Turn& turn) {
   bool reregister = true;
-  if (slot >= 0) tasks_.progress(slot, m.tasks);
+  if (slot >= 0) {
+    tasks_.progress(slot, m.tasks);
+    ExecutorMetricsUpdated& event = turn.post<ExecutorMetricsUpdated>();
+    event.time = turn.now;
+    event.executor = executors_.at(slot).id;
+    event.resident_bytes = m.resident_bytes;
+    event.tasks = std::move(m.tasks);
+  }
   if (slot >= 0 && executors_.connected(slot)) {
     reregister = !blocks_.knows(executors_.at(slot).id);
     if (reregister) know_blocks_of(executors_.at(slot), turn);

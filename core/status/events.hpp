@@ -74,6 +74,7 @@ struct JobEnded {
 };
 struct StageSubmitted {
   StageInfo stage;
+  std::map<std::string, std::string> properties{};  // of the job for which it runs
 };
 struct StageCompleted {
   StageInfo stage;
@@ -157,6 +158,14 @@ struct UnschedulableTaskSetRemoved {
   int32_t stage_attempt = 0;
 };
 
+/// What a heartbeat says. Source: Spark SparkListenerExecutorMetricsUpdate.
+struct ExecutorMetricsUpdated {
+  Time time{};
+  ExecutorId executor;
+  int64_t resident_bytes = 0;
+  std::vector<TaskProgress> tasks;  // those that run
+};
+
 /// Stages may have it from now on. The default profile, number 0, comes first.
 struct ResourceProfileAdded {
   int32_t number = 0;
@@ -169,7 +178,8 @@ using AnyListenerEvent =
                  TaskEnded, BlockManagerAdded, BlockManagerRemoved, BlockUpdated, RddUnpersisted,
                  SpeculativeTaskSubmitted, ExecutorExcluded, ExecutorExcludedForStage,
                  ExecutorUnexcluded, NodeExcluded, NodeExcludedForStage, NodeUnexcluded,
-                 UnschedulableTaskSetAdded, UnschedulableTaskSetRemoved, ResourceProfileAdded>;
+                 UnschedulableTaskSetAdded, UnschedulableTaskSetRemoved, ResourceProfileAdded,
+                 ExecutorMetricsUpdated>;
 /// A class of its own, so that one source compiles what copying and destroying it takes.
 struct ListenerEvent : AnyListenerEvent {
   using AnyListenerEvent::variant;

@@ -161,7 +161,6 @@ struct TaskProgress {
 };
 struct ExecutorHeartbeat {
   ExecutorId id;
-  std::vector<AccumulatorUpdate> accumulators;
   int64_t resident_bytes = 0;
   std::vector<TaskProgress> tasks;  // those that run
   bool operator==(const ExecutorHeartbeat&) const = default;

@@ -67,7 +67,7 @@ class Peer {
       if (message) answer(*message, now);
     }
     if (now < next_beat_) return;
-    send(ExecutorHeartbeat{id_, {}, 8 << 20, {}});
+    send(ExecutorHeartbeat{id_, 8 << 20, {}});
     next_beat_ += kBeat;
   }
 

@@ -177,7 +177,7 @@ bool DagScheduler::encode(Stage& stage, Payload& code, Turn& turn) {
   return true;
 }
 
-void DagScheduler::begin_attempt(Stage& stage, size_t tasks, Turn& turn) {
+void DagScheduler::begin_attempt(Stage& stage, const Job& job, size_t tasks, Turn& turn) {
   running_.insert(stage.id);
   commits_.stage_start(stage.id);
   stage.info.attempt = stage.next_attempt++;
@@ -191,14 +191,16 @@ void DagScheduler::begin_attempt(Stage& stage, size_t tasks, Turn& turn) {
   }
   if (stage.root->barrier)
     barriers_.start(stage.id, stage.info.attempt, static_cast<int32_t>(tasks));
-  turn.post<StageSubmitted>().stage = stage.info;
+  StageSubmitted& event = turn.post<StageSubmitted>();
+  event.stage = stage.info;
+  event.properties = *job.properties;
 }
 
 void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) {
   const Job& job = jobs_.at(job_id);
   TaskSetSpec spec;
   spec.ids = missing_outputs(stage);
-  begin_attempt(stage, spec.ids.size(), turn);
+  begin_attempt(stage, job, spec.ids.size(), turn);
   if (spec.ids.empty())
     return stage.is_map() ? map_stage_done(stage, turn) : mark_finished(stage, {}, false, turn);
   for (const int32_t id : spec.ids)

@@ -109,7 +109,7 @@ class DagScheduler final : public StageProgress {
   void submit_stage(StageId id, Turn& turn);
   void submit_missing_tasks(Stage& stage, JobId job, Turn& turn);
   bool encode(Stage& stage, Payload& code, Turn& turn);
-  void begin_attempt(Stage& stage, size_t tasks, Turn& turn);
+  void begin_attempt(Stage& stage, const Job& job, size_t tasks, Turn& turn);
   void mark_finished(Stage& stage, const std::string& error, bool will_retry, Turn& turn);
   void submit_waiting_children(StageId parent, Turn& turn);
   Stage* find(StageId id);

@@ -279,11 +279,11 @@ TEST_CASE("an executor that says why it ends is believed", "[driver]") {
 TEST_CASE("B4 an executor that was given up and still lives is told to stop", "[driver]") {
   Cluster c(test_options());
   c.executor("A");
-  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 0});
   CHECK(c.messages<StopExecutor>("A").empty());
   // The worker is gone; its child goes on.
   c.on(BackendExecutorExited{ExecutorId{"A"}, std::nullopt, "worker lost", "hA"});
-  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 0});
   CHECK(c.messages<HeartbeatAnswer>("A").at(0).reregister == true);
   CHECK(c.messages<StopExecutor>("A").size() == 1);
 }
@@ -291,21 +291,37 @@ TEST_CASE("B4 an executor that was given up and still lives is told to stop", "[
 TEST_CASE("B3 B4 heartbeats are answered, by block table", "[driver]") {
   Cluster c(test_options());
   c.executor("A");
-  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 0});
   CHECK(c.messages<HeartbeatAnswer>("A").at(0).reregister == false);
   c.peers["X"] = 66;
-  c.from("X", ExecutorHeartbeat{ExecutorId{"X"}, {}, 0});
+  c.from("X", ExecutorHeartbeat{ExecutorId{"X"}, 0});
   CHECK(c.messages<HeartbeatAnswer>("X").at(0).reregister == true);
   // Thrown out of the block table by a fetch failure, it is asked to tell its blocks again.
   const ShufflePtr s = shuffle(rdd(1), 1);
   const uint64_t t = c.job(rdd(1, {s}));
   c.maps_ok(0);
   c.fetch_failed(c.live(1, 0)[0], s->id, 0, "A");
-  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 0});
   CHECK(c.messages<HeartbeatAnswer>("A").at(0).reregister == true);
-  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 0});
   CHECK(c.messages<HeartbeatAnswer>("A").at(0).reregister == false);
   c.on(CancelJob{t, ""});
+}
+
+TEST_CASE("listeners hear what heartbeats of registered executors say", "[driver]") {
+  Cluster c(test_options());
+  c.executor("A");
+  const TaskProgress progress{TaskId{7}, 100, 2000};
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 4096, {progress}});
+  const auto heard = c.seen<ExecutorMetricsUpdated>();
+  REQUIRE(heard.size() == 1);
+  CHECK(heard[0].executor.value == "A");
+  CHECK(heard[0].time == c.now);
+  CHECK(heard[0].resident_bytes == 4096);
+  CHECK(heard[0].tasks == std::vector<TaskProgress>{progress});
+  c.peers["X"] = 66;
+  c.from("X", ExecutorHeartbeat{ExecutorId{"X"}, 0});
+  CHECK(c.seen<ExecutorMetricsUpdated>().size() == 1);
 }
 
 TEST_CASE("B7 time in which the driver itself was stopped is nobody's silence", "[driver]") {
@@ -313,11 +329,11 @@ TEST_CASE("B7 time in which the driver itself was stopped is nobody's silence", 
   c.executor("1");
   c.executor("2");
   c.advance(50s);
-  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, {}, 0});
+  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, 0});
   c.now += 600s;
   c.advance(0s);  // the check that was due at 60 s, before what was sent meanwhile is read
   CHECK(c.seen<ExecutorRemoved>().empty());
-  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, {}, 0});
+  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, 0});
   c.advance(60s);  // who is still silent is lost
   REQUIRE(c.seen<ExecutorRemoved>().size() == 1);
   CHECK(c.seen<ExecutorRemoved>()[0].executor.value == "2");
@@ -329,7 +345,7 @@ TEST_CASE("B6 B7 silence of more than the timeout ends an executor, found at the
   c.executor("1");
   c.executor("2");
   c.advance(60s);
-  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, {}, 0});
+  c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, 0});
   c.advance(120s);  // checks at 60, 120 and 180 s
   REQUIRE(c.seen<ExecutorRemoved>().size() == 1);
   CHECK(c.seen<ExecutorRemoved>()[0].executor.value == "2");

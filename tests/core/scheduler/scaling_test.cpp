@@ -182,7 +182,7 @@ TEST_CASE("a decommissioned executor ends what it runs and gets nothing more", "
   c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "again", "hA"});
   CHECK(c.messages<DecommissionExecutor>("A").empty());
   CHECK(c.live().size() == 1);
-  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, {}, 0});
+  c.from("A", ExecutorHeartbeat{ExecutorId{"A"}, 0});
   REQUIRE(c.messages<HeartbeatAnswer>("A").size() == 1);
   CHECK_FALSE(c.messages<HeartbeatAnswer>("A")[0].reregister);
   c.succeed(first, "x");

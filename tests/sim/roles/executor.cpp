@@ -110,7 +110,7 @@ void SimExecutor::apply(const BuildServices& e) {
 }
 
 void SimExecutor::apply(const MeasureAndBeat&) {
-  shell_.feed(ServiceRequest{ExecutorHeartbeat{ExecutorId{id_}, {}, 0}});
+  shell_.feed(ServiceRequest{ExecutorHeartbeat{ExecutorId{id_}, 0}});
 }
 
 void SimExecutor::die(int code, bool silent, const std::string& reason) {

@@ -108,6 +108,10 @@ TEST_CASE("D40 a shared stage runs on when one of its jobs is cancelled", "[dag]
   c.succeed(c.live()[0], "42");
   CHECK(c.results[t2] == Values{{0, "42"}});
   CHECK(c.error(t1) == "Job 0 cancelled ");
+  const auto submitted = c.seen<StageSubmitted>();
+  REQUIRE(submitted.size() == 3);
+  CHECK(submitted[0].properties.at("who") == "one");
+  CHECK(submitted[1].properties.at("who") == "two");
   c.check_clean();
 }
 

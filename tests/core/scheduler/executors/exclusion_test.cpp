@@ -137,8 +137,8 @@ TEST_CASE("S26 excluded executors come back with the first round of offers after
   const uint64_t second = c.job(rdd(100));
   for (const Sent& s : c.live()) CHECK(s.executor == "3");
   for (int i = 0; i < 40; ++i) {
-    c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, {}, 0, {}});
-    c.from("3", ExecutorHeartbeat{ExecutorId{"3"}, {}, 0, {}});
+    c.from("1", ExecutorHeartbeat{ExecutorId{"1"}, 0, {}});
+    c.from("3", ExecutorHeartbeat{ExecutorId{"3"}, 0, {}});
     c.advance(90s);
   }
   CHECK(c.seen<ExecutorUnexcluded>().size() == 1);

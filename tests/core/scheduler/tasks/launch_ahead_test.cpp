@@ -292,7 +292,7 @@ TEST_CASE("any order of launches, ends, losses and revocations keeps the books",
       c.answer_revocations();
       if (c.live().empty()) {
         c.advance(1s);
-        for (const std::string& e : alive) c.from(e, ExecutorHeartbeat{ExecutorId{e}, {}, 0});
+        for (const std::string& e : alive) c.from(e, ExecutorHeartbeat{ExecutorId{e}, 0});
         if (std::all_of(jobs.begin(), jobs.end(), [&](uint64_t t) { return c.ended(t); })) break;
         continue;
       }

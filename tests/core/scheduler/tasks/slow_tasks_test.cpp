@@ -196,7 +196,7 @@ Ints slow_by_rate(SpeculationOptions s, std::vector<double> shares) {
   c.job(rdd(n));
   c.executor("B", 8);
   c.advance(19950ms);
-  ExecutorHeartbeat beat{ExecutorId{"A"}, {}, 0, {}};
+  ExecutorHeartbeat beat{ExecutorId{"A"}, 0, {}};
   for (int32_t p = 3; p < n; ++p)
     beat.tasks.push_back({c.on("A", p).id,
                           static_cast<int64_t>(shares[static_cast<size_t>(p - 3)] * 2000),
