@@ -134,7 +134,9 @@ void Context::remove_job_tag(const std::string& tag) {
 }
 
 void Context::clear_job_tags() { set_local_property(kTags, std::nullopt); }
-void Context::cancel_job_group(const std::string& group) { runtime_.cancel_job_group(group); }
+void Context::set_interrupt_on_cancel(bool interrupt) {
+  set_local_property(kInterrupt, interrupt ? "true" : "false");
+}
 void Context::cancel_all_jobs() { runtime_.cancel_all_jobs(); }
 
 // ---- lineage ----

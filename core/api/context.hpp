@@ -78,6 +78,8 @@ class Context {
   void set_job_group(const std::string& id, const std::string& description,
                      bool interrupt_on_cancel = false);
   void clear_job_group();
+  /// Whether cancelling a job of this thread interrupts its tasks.
+  void set_interrupt_on_cancel(bool interrupt);
   void set_job_description(const std::string& description);
   void add_job_tag(const std::string& tag);
   void remove_job_tag(const std::string& tag);
@@ -91,7 +93,25 @@ class Context {
   /// SparkContext.addFile, addArchive.
   void add_file(const std::string& path) { runtime_.add_file(path, false); }
   void add_archive(const std::string& path) { runtime_.add_file(path, true); }
-  void cancel_job_group(const std::string& group);
+  /// Those that run fail with "Job N cancelled part of cancelled job group …".
+  void cancel_job_group(const std::string& group) { runtime_.cancel_job_group(group, false); }
+  /// Those that come later fail too. The last 1000 such groups are remembered.
+  void cancel_job_group_and_future_jobs(const std::string& group) {
+    runtime_.cancel_job_group(group, true);
+  }
+  void cancel_jobs_with_tag(const std::string& tag) { runtime_.cancel_jobs_with_tag(tag); }
+  /// `job` and `stage` as listeners hear them; `reason` becomes part of JobFailed::what(). What is
+  /// over, or never was, is no error.
+  void cancel_job(JobId job, const std::string& reason = {}) { runtime_.cancel_job(job, reason); }
+  /// Cancels the jobs that need the stage.
+  void cancel_stage(StageId stage, const std::string& reason = {}) {
+    runtime_.cancel_stage(stage, reason);
+  }
+  /// The task is tried again. A warning is logged when there is no such attempt.
+  void kill_task_attempt(TaskId task, bool interrupt = true,
+                         const std::string& reason = "killed via SparkContext.killTaskAttempt") {
+    runtime_.kill_task_attempt(task, interrupt, reason);
+  }
   /// Calls it with the events of this application, from now on, on a thread of their own.
   void add_listener(std::shared_ptr<core::Listener> listener) {
     runtime_.add_listener(std::move(listener));

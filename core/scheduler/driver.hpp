@@ -55,7 +55,12 @@ class Driver {
   void handle(PeerLost& event, Turn& turn);
   void handle(SubmitJob& event, Turn& turn) { dag_.submit(std::move(event.job), turn); }
   void handle(CancelJob& event, Turn& turn) { dag_.cancel_job(event.ticket, event.reason, turn); }
-  void handle(CancelJobGroup& event, Turn& turn) { dag_.cancel_group(event.group, turn); }
+  void handle(CancelJobById& event, Turn& turn) {
+    dag_.cancel_job(event.job, event.reason, turn);
+  }
+  void handle(CancelJobGroup& event, Turn& turn) {
+    dag_.cancel_group(event.group, event.future, turn);
+  }
   void handle(CancelJobsWithTag& event, Turn& turn) { dag_.cancel_tag(event.tag, turn); }
   void handle(CancelStage& event, Turn& turn) {
     dag_.cancel_stage(event.stage, event.reason, turn);

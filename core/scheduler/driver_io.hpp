@@ -23,8 +23,15 @@ struct CancelJob {
   uint64_t ticket = 0;
   std::string reason;
 };
+/// As CancelJob, by the number that listeners hear.
+struct CancelJobById {
+  JobId job;
+  std::string reason;
+};
+/// `future`: jobs of the group that come later fail too.
 struct CancelJobGroup {
   std::string group;
+  bool future = false;
 };
 struct CancelJobsWithTag {
   std::string tag;
@@ -122,7 +129,8 @@ using DriverEvent =
                  CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
                  BackendExecutorExited, BackendWorkerRemoved, BackendDead, BackendStatus,
                  ResultFetched, UnpersistRdd, DestroyBroadcast, ForgetShuffle, CheckpointDone,
-                 ShipFiles, StopDriver, DriverTimer, StartDriver, BackendExecutorDecommissioned>;
+                 ShipFiles, StopDriver, DriverTimer, StartDriver, BackendExecutorDecommissioned,
+                 CancelJobById>;
 
 // ---- effects beside Send<ToExecutor>, Disconnect, After<DriverTimer>, Log ----------------------
 

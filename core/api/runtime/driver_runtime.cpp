@@ -140,7 +140,19 @@ class RealDriverRuntime final : public DriverRuntime {
     post(ShipFiles{archive ? AddFiles{{}, {url}} : AddFiles{{url}, {}}});
   }
   void add_listener(std::shared_ptr<Listener> listener) override { bus_.add(std::move(listener)); }
-  void cancel_job_group(const std::string& group) override { post(CancelJobGroup{group}); }
+  void cancel_job_group(const std::string& group, bool future) override {
+    post(CancelJobGroup{group, future});
+  }
+  void cancel_jobs_with_tag(const std::string& tag) override { post(CancelJobsWithTag{tag}); }
+  void cancel_job(JobId job, const std::string& reason) override {
+    post(CancelJobById{job, reason});
+  }
+  void cancel_stage(StageId stage, const std::string& reason) override {
+    post(CancelStage{stage, reason});
+  }
+  void kill_task_attempt(TaskId task, bool interrupt, const std::string& reason) override {
+    post(KillTaskAttempt{task, interrupt, reason});
+  }
   void cancel_all_jobs() override { post(CancelAllJobs{}); }
 
   // ---- DriverRuntime ----

@@ -75,7 +75,11 @@ class Runtime {
   /// Source: Spark SparkContext.addSparkListener.
   virtual void add_listener(std::shared_ptr<Listener> listener) = 0;
 
-  virtual void cancel_job_group(const std::string& group) = 0;
+  virtual void cancel_job_group(const std::string& group, bool future) = 0;
+  virtual void cancel_jobs_with_tag(const std::string& tag) = 0;
+  virtual void cancel_job(JobId job, const std::string& reason) = 0;
+  virtual void cancel_stage(StageId stage, const std::string& reason) = 0;
+  virtual void kill_task_attempt(TaskId task, bool interrupt, const std::string& reason) = 0;
   virtual void cancel_all_jobs() = 0;
 };
 

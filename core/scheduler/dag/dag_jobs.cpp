@@ -9,6 +9,9 @@ namespace tinderbox::core {
 
 namespace {
 
+/// How many groups cancelled for ever are remembered. Source: the default of
+/// spark.scheduler.numCancelledJobGroupsToTrack.
+constexpr size_t kCancelledGroups = 1000;
 constexpr const char* kAborted = "Job aborted due to stage failure: ";
 
 std::string property(const PropertiesPtr& properties, const std::string& key) {
@@ -46,11 +49,25 @@ void DagScheduler::submit(JobRequest request, Turn& turn) {
                         ". Total number of partitions: " + std::to_string(n),
                     turn);
   const JobId id{next_job_++};
+  if (const std::string group = cancelled_group_of(request); !group.empty())
+    return refuse(request.ticket, id,
+                  "Job " + std::to_string(id.value) +
+                      " cancelled: Skip running a job that belongs to the cancelled job group " +
+                      group,
+                  turn);
   if (request.partitions.empty() && !request.map_stage) return submit_empty(request, id, turn);
   std::string conflict = conflict_in(request);
   if (profiles_) tell_profiles(turn);
   if (!conflict.empty()) return refuse(request.ticket, id, std::move(conflict), turn);
   start_job(request, id, turn);
+}
+
+/// Empty: it may run.
+std::string DagScheduler::cancelled_group_of(const JobRequest& request) const {
+  const auto group = request.properties.find("spark.jobGroup.id");
+  if (group == request.properties.end()) return {};
+  const auto found = std::find(cancelled_groups_.begin(), cancelled_groups_.end(), group->second);
+  return found == cancelled_groups_.end() ? std::string() : group->second;
 }
 
 /// Why some stage has no resource profile; empty: each has one.
@@ -269,7 +286,16 @@ void DagScheduler::cancel_job(uint64_t ticket, const std::string& reason, Turn& 
   cancel_jobs_where([&](const Job& job) { return job.ticket == ticket; }, reason, turn);
 }
 
-void DagScheduler::cancel_group(const std::string& group, Turn& turn) {
+void DagScheduler::cancel_job(JobId id, const std::string& reason, Turn& turn) {
+  cancel_jobs_where([&](const Job& job) { return job.id == id; }, reason, turn);
+}
+
+void DagScheduler::cancel_group(const std::string& group, bool future, Turn& turn) {
+  if (future) {
+    std::erase(cancelled_groups_, group);
+    cancelled_groups_.push_back(group);
+    if (cancelled_groups_.size() > kCancelledGroups) cancelled_groups_.pop_front();
+  }
   cancel_jobs_where(
       [&](const Job& job) { return property(job.properties, "spark.jobGroup.id") == group; },
       "part of cancelled job group " + group, turn);

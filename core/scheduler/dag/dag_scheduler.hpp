@@ -12,6 +12,7 @@
 // DAGScheduler.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -39,7 +40,9 @@ class DagScheduler final : public StageProgress {
   void tell_profiles(Turn& turn);
   /// Unknown or finished jobs are not an error.
   void cancel_job(uint64_t ticket, const std::string& reason, Turn& turn);
-  void cancel_group(const std::string& group, Turn& turn);
+  void cancel_job(JobId id, const std::string& reason, Turn& turn);
+  /// `future`: later jobs of it fail when they are submitted.
+  void cancel_group(const std::string& group, bool future, Turn& turn);
   void cancel_tag(const std::string& tag, Turn& turn);
   void cancel_stage(StageId stage, const std::string& reason, Turn& turn);
   void cancel_all(Turn& turn);
@@ -80,6 +83,7 @@ class DagScheduler final : public StageProgress {
   // dag_jobs.cpp: jobs from start to end
   void submit_empty(JobRequest& request, JobId id, Turn& turn);
   std::string conflict_in(const JobRequest& request);
+  std::string cancelled_group_of(const JobRequest& request) const;
   void start_job(JobRequest& request, JobId id, Turn& turn);
   StageId final_stage_for(const JobRequest& request, JobId id);
   void refuse(uint64_t ticket, JobId id, std::string error, Turn& turn);
@@ -171,6 +175,7 @@ class DagScheduler final : public StageProgress {
   std::set<StageId> waiting_, running_, failed_;
   std::map<ExecutorId, int64_t> executor_lost_epoch_, files_lost_epoch_;
   std::string dead_reason_;
+  std::deque<std::string> cancelled_groups_;  // for ever; the last ones
   bool profiles_ = false;      // some Rdd has a resource profile
   int32_t profiles_told_ = 0;  // how many of them listeners know
   bool stopped_ = false;

@@ -68,7 +68,11 @@ class LocalRuntime final : public core::Runtime {
   void checkpointed(RddId id, core::NodePtr replacement) override;
   void register_accumulator(AccumulatorId id, const std::string& name,
                             MergeAccumulator merge) override;
-  void cancel_job_group(const std::string&) override {}
+  void cancel_job_group(const std::string&, bool) override {}
+  void cancel_jobs_with_tag(const std::string&) override {}
+  void cancel_job(JobId, const std::string&) override {}
+  void cancel_stage(StageId, const std::string&) override {}
+  void kill_task_attempt(TaskId, bool, const std::string&) override {}
   void cancel_all_jobs() override {}
   void add_file(const std::string&, bool) override {}
   void add_listener(std::shared_ptr<core::Listener>) override {}

@@ -228,6 +228,27 @@ TEST_CASE("D84 D85 D86 cancelling by group, stage, tag and all", "[dag]") {
   c.check_clean();
 }
 
+TEST_CASE("D84 a job is cancelled by its number, a group for later jobs too", "[dag]") {
+  Dag c;
+  const std::map<std::string, std::string> of_group{{"spark.jobGroup.id", "G"}};
+  const uint64_t first = c.job(rdd(1)), second = c.job(rdd(1)), g = c.job(rdd(1), {0}, of_group);
+  c.on(CancelJobById{JobId{1}, "by hand"});
+  c.on(CancelJobById{JobId{99}, "never was"});
+  CHECK(c.error(second) == "Job 1 cancelled by hand");
+  CHECK_FALSE(c.ended(first));
+  c.on(CancelJobGroup{"G", true});
+  CHECK(c.error(g) == "Job 2 cancelled part of cancelled job group G");
+  CHECK(c.error(c.job(rdd(1), {0}, of_group)) ==
+        "Job 3 cancelled: Skip running a job that belongs to the cancelled job group G");
+  const uint64_t other = c.job(rdd(1), {0}, {{"spark.jobGroup.id", "H"}});
+  CHECK_FALSE(c.ended(other));
+  c.on(CancelJobGroup{"H"});
+  CHECK_FALSE(c.ended(c.job(rdd(1), {0}, {{"spark.jobGroup.id", "H"}})));
+  c.on(CancelAllJobs{});
+  CHECK(c.ended(first));
+  c.check_clean();
+}
+
 TEST_CASE("a cluster manager that gives up fails jobs now and later", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(1));
