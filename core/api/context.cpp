@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "conf/conf.hpp"
@@ -25,6 +24,18 @@ constexpr char kJobDescription[] = "spark.job.description";
 constexpr char kInterrupt[] = "spark.job.interruptOnCancel";
 constexpr char kTags[] = "spark.job.tags";
 constexpr char kAllAncestors[] = "spark.checkpoint.checkpointAllMarkedAncestors";
+
+/// Local properties of this thread by context. They end with the thread: one that comes later under
+/// the same id has none.
+std::map<int64_t, Properties>& own_properties() {
+  thread_local std::map<int64_t, Properties> all;
+  return all;
+}
+
+int64_t next_context() {
+  static std::atomic<int64_t> last{0};
+  return ++last;
+}
 
 std::string short_site(const char* operation, const Site& site) {
   std::string_view file = site.file_name();
@@ -53,7 +64,7 @@ struct Context::State {
   };
   mutable net::Mutex mutex;
   core::Runtime* runtime GUARDED_BY(mutex);  // null: the context is gone
-  std::map<std::thread::id, Properties> properties GUARDED_BY(mutex);
+  const int64_t number = next_context();  // of the context among all of the process
   std::string checkpoint_dir GUARDED_BY(mutex);
   std::map<RddId, Mark> marked GUARDED_BY(mutex);
   std::set<RddId> checkpointed GUARDED_BY(mutex);
@@ -68,6 +79,7 @@ Context::Context(core::Runtime& runtime)
     : runtime_(runtime), state_(std::make_shared<State>(runtime)) {}
 
 Context::~Context() {
+  own_properties().erase(state_->number);
   net::Lock lock(state_->mutex);
   state_->runtime = nullptr;
 }
@@ -78,8 +90,7 @@ int32_t Context::default_min_partitions() const { return std::min(default_parall
 // ---- local properties ----
 
 void Context::set_local_property(const std::string& key, std::optional<std::string> value) {
-  net::Lock lock(state_->mutex);
-  Properties& mine = state_->properties[std::this_thread::get_id()];
+  Properties& mine = own_properties()[state_->number];
   if (value)
     mine[key] = std::move(*value);
   else
@@ -87,11 +98,18 @@ void Context::set_local_property(const std::string& key, std::optional<std::stri
 }
 
 std::optional<std::string> Context::local_property(const std::string& key) const {
-  net::Lock lock(state_->mutex);
-  const auto mine = state_->properties.find(std::this_thread::get_id());
-  if (mine == state_->properties.end()) return std::nullopt;
-  const auto found = mine->second.find(key);
-  return found == mine->second.end() ? std::nullopt : std::optional(found->second);
+  const Properties mine = local_properties();
+  const auto found = mine.find(key);
+  return found == mine.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::map<std::string, std::string> Context::local_properties() const {
+  const auto mine = own_properties().find(state_->number);
+  return mine == own_properties().end() ? Properties() : mine->second;
+}
+
+void Context::set_local_properties(std::map<std::string, std::string> properties) {
+  own_properties()[state_->number] = std::move(properties);
 }
 
 void Context::set_job_group(const std::string& id, const std::string& description,
@@ -186,9 +204,8 @@ core::JobRequest Context::new_job(const char* operation, const Site& site) const
   }
   core::JobRequest job;
   job.call_site = short_site(operation, site);
+  job.properties = local_properties();
   net::Lock lock(state_->mutex);
-  const auto mine = state_->properties.find(std::this_thread::get_id());
-  if (mine != state_->properties.end()) job.properties = mine->second;
   job.profiles = !state_->profiles.empty();
   return job;
 }

@@ -88,6 +88,10 @@ class Context {
   /// nullopt removes the property.
   void set_local_property(const std::string& key, std::optional<std::string> value);
   std::optional<std::string> local_property(const std::string& key) const;
+  /// All of this thread's. A thread starts with none: one that shall inherit them is given what
+  /// its parent had, by set_local_properties(). Source: Spark SparkContext.getLocalProperties.
+  std::map<std::string, std::string> local_properties() const;
+  void set_local_properties(std::map<std::string, std::string> properties);
   /// Ships a file, or an archive (.tar, .tar.gz; `#name` says to where it is unpacked), to all
   /// executors: the tasks of later jobs find it under shipped_file(name). Source: Spark
   /// SparkContext.addFile, addArchive.

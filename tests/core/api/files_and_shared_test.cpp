@@ -258,6 +258,20 @@ TEST_CASE("job properties belong to the thread", "[rdd]") {
   CHECK(runtime.last_properties.at("spark.job.tags") == "b");
   std::thread([&] { context.range(0, 3).count(); }).join();
   CHECK(runtime.last_properties.empty());
+  // One after another, so that they may get the same id: none has what an earlier one set.
+  for (int i = 0; i < 8; ++i)
+    std::thread([&] {
+      context.range(0, 3).count();
+      context.set_job_group("left behind", "");
+    }).join();
+  CHECK(runtime.last_properties.empty());
+  std::thread([&, mine = context.local_properties()] {
+    context.set_local_properties(mine);
+    context.range(0, 3).count();
+    context.clear_job_group();
+  }).join();
+  CHECK(runtime.last_properties.at("spark.jobGroup.id") == "g");
+  CHECK(context.local_property("spark.jobGroup.id") == "g");
   context.clear_job_group();
   context.clear_job_tags();
   context.range(0, 3).count();
