@@ -23,7 +23,10 @@ Executors::~Executors() = default;
 int32_t Executors::slot(const ExecutorId& id) {
   auto [it, fresh] = slots_by_id_.try_emplace(id.value, count());
   if (fresh) {
-    Executor& e = all_.emplace_back();
+    if (static_cast<size_t>(count_) == chunks_.size() * kChunk)
+      chunks_.push_back(std::make_unique<Executor[]>(kChunk));
+    ++count_;
+    Executor& e = at(it->second);
     e.id = id;
     e.slot = it->second;
   }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/scheduler/executors/ahead_queue.hpp"
 #include "core/scheduler/options.hpp"
 #include "core/scheduler/resources/profiles.hpp"
 #include "core/scheduler/turn.hpp"
@@ -25,7 +26,10 @@ class TaskSet;
 
 /// One executor, as the scheduler sees it. Unit: task slots = tasks of its own resource profile
 /// that it runs at once; without custom resources cores / spark.task.cpus.
-struct Executor {
+///
+/// Thousands of them are more than a cache holds, so what each message and each decision touches
+/// comes first, by lines of a cache.
+struct alignas(64) Executor {
   enum class State : uint8_t {
     Named,        // only heard of
     Registered,   // not ready yet
@@ -34,34 +38,36 @@ struct Executor {
     LossPending,  // its connection is gone, the reason is not known yet
     Removed,
   };
-  ExecutorId id;
   int32_t slot = -1;  // its own number
   State state = State::Named;
-  PeerId peer = 0;
-  int32_t host = -1;
-  int32_t cores = 0;
-  BlockManagerId address;
-  std::vector<std::string> local_dirs;
-  int32_t profile = 0;
-  ResourceAddresses resources;
-  Time last_seen{};
-  bool killing = false;  // the driver asked the cluster manager for its end
-
-  // Owned by TaskScheduler.
+  bool killing = false;   // the driver asked the cluster manager for its end
+  bool excluded = false;  // for the application, after failures
+  // Owned by TaskScheduler, down to open_bytes; but for what registration sets.
   int32_t slots = 0;
   int32_t running = 0;   // attempts sent and not ended, those ahead too
   int32_t ahead = 0;     // of them: beyond the slots
   int32_t revoking = 0;  // of those: asked back
   int32_t idle_at = -1;  // place in the list of idle executors
   int32_t idle_slots = 0;
-  std::deque<TaskId> ahead_queue;         // in launch order; entries may be stale
-  std::deque<std::vector<TaskId>> asked;  // unanswered RevokeTasks
-  bool excluded = false;                  // for the application, after failures
-  uint64_t freed_turn = 0;                // last turn in which it freed something
+  int32_t host = -1;
+  int32_t cores = 0;
+  PeerId peer = 0;
+  Time last_seen{};
+  uint64_t freed_turn = 0;  // last turn in which it freed something
+  // The second line.
   uint64_t open_turn = 0;  // where a LaunchTasks of this turn can still be appended to
   size_t open_effect = 0;
   const TaskSet* open_set = nullptr;
   int64_t open_bytes = 0;
+  ExecutorId id;
+  // The third, and what launch-ahead needs in the next.
+  BlockManagerId address;
+  AheadQueue ahead_queue;  // in launch order; entries may be stale
+  // Seldom touched.
+  std::vector<std::vector<TaskId>> asked;  // unanswered RevokeTasks, the oldest first; few
+  std::vector<std::string> local_dirs;
+  int32_t profile = 0;
+  ResourceAddresses resources;
 
   int32_t free_slots() const { return slots - (running - ahead); }
 };
@@ -83,12 +89,18 @@ class Executors {
 
   int32_t slot(const ExecutorId& id);
   int32_t host(std::string_view name);
-  Executor& at(int32_t slot) { return all_[static_cast<size_t>(slot)]; }
-  const Executor& at(int32_t slot) const { return all_[static_cast<size_t>(slot)]; }
+  Executor& at(int32_t slot) {
+    const size_t i = static_cast<size_t>(slot);
+    return chunks_[i / kChunk][i % kChunk];
+  }
+  const Executor& at(int32_t slot) const {
+    const size_t i = static_cast<size_t>(slot);
+    return chunks_[i / kChunk][i % kChunk];
+  }
   const std::string& host_name(int32_t host) const {
     return hosts_[static_cast<size_t>(host)].name;
   }
-  int32_t count() const { return static_cast<int32_t>(all_.size()); }
+  int32_t count() const { return count_; }
   /// Slots of executors that get offers, in the order in which they became ready.
   const std::vector<int32_t>& active() const { return active_; }
   /// −1: no registered executor speaks from there.
@@ -142,7 +154,10 @@ class Executors {
 
   const DriverOptions& options_;
   Profiles profiles_;
-  std::deque<Executor> all_;
+  /// Neighbours in memory: a page of it, and what a processor fetches ahead, serve several.
+  static constexpr size_t kChunk = 16;
+  std::vector<std::unique_ptr<Executor[]>> chunks_;
+  int32_t count_ = 0;  // executors; the last chunk has room for more
   std::vector<Host> hosts_;
   std::vector<int32_t> active_;
   std::vector<int32_t> settled_;

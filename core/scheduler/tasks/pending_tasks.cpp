@@ -73,6 +73,14 @@ void PendingTasks::list(int32_t index) {
   }
 }
 
+std::span<const int32_t> PendingTasks::upcoming(int32_t executor) {
+  constexpr size_t kSome = 8;
+  const int32_t host = located_ ? executors_.at(executor).host : -1;
+  const Stack* const stack = host < 0 ? nullptr : for_host_.at(host);
+  if (!stack) return {};
+  return std::span(*stack).last(std::min(kSome, stack->size()));
+}
+
 bool PendingTasks::executor_alive() const {
   return for_executor_.any_key([&](int32_t slot) { return executors_.alive(slot); });
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/scheduler/executors/places.hpp"
@@ -75,6 +76,9 @@ class PendingTasks {
   /// The one that goes first among all that are wanted, wherever it would rather run; it stays.
   template <class Wanted>
   std::optional<int32_t> front(Wanted&& wanted);
+
+  /// Those that pop() would look at first on that executor's host, the first of them last.
+  std::span<const int32_t> upcoming(int32_t executor);
 
   bool executor_alive() const;  // some list is of an executor that is
   bool host_alive() const;

@@ -54,7 +54,7 @@ void TaskScheduler::revoked(int32_t executor, const TasksRevoked& answer, Turn& 
   Executor& e = executors_.at(executor);
   if (e.asked.empty()) return;
   std::vector<TaskId> asked = std::move(e.asked.front());
-  e.asked.pop_front();
+  e.asked.erase(e.asked.begin());
   std::vector<TaskId> given = answer.tasks;
   std::sort(given.begin(), given.end());
   for (const TaskId id : asked) {

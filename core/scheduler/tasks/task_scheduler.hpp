@@ -238,6 +238,7 @@ class TaskScheduler {
   TaskInfo info(TaskId id, const Attempt& attempt) const;
 
   // task_ends.cpp: one attempt on its way back
+  void prefetch(int32_t executor, const StatusUpdates& updates);
   void update(int32_t executor, TaskUpdate& update, Turn& turn);
   void runs(TaskId id, Attempt& attempt, Turn& turn);
   bool within_result_size(TaskSet& set, const TaskUpdate& update, Turn& turn);

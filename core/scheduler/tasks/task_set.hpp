@@ -144,6 +144,14 @@ class TaskSet {
   std::vector<std::pair<int32_t, Winner>> undo(
       int32_t executor, const std::function<bool(int32_t index, TaskId made_by)>& moved = {});
 
+  // ---- memory, of many tasks and executors more than a cache holds ----
+  /// The task's end is near.
+  void prefetch_end(int32_t index) const { __builtin_prefetch(&task(index), 1); }
+  /// An offer of that executor is near.
+  void prefetch_offer(int32_t executor) {
+    for (const int32_t index : pending_tasks_.upcoming(executor)) prefetch_end(index);
+  }
+
   // ---- speculation; null: off ----
   Speculation* speculation() { return speculation_.get(); }
   const Speculation* speculation() const { return speculation_.get(); }
