@@ -81,7 +81,7 @@ TEST_OBJ := $(B)/obj/tests/run.o $(call objects,$(TEST_SRC))
 SIM_OBJ := $(call objects,$(SIM_SRC))
 PCH := $(B)/obj/tests/pch.hpp
 STD := $(B)/obj/net/standard.hpp
--include $(wildcard $(B)/obj/tests/apps/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
+-include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
 
 # A target appears whole or not at all, so that two makes can share one build folder.
 compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $$(sed -n '1s|^// \([^ ]*\.cpp\)$$|\1|p' $< | grep . || echo $<)"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
@@ -133,6 +133,13 @@ $(TEST_BIN): $(TEST_OBJ) $(TEST_LIB)
 TEST_APPS := $(patsubst tests/apps/%.cpp,$(B)/tests/%,$(wildcard tests/apps/*.cpp))
 $(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
 	$(call link,$< $(LIB_OBJ))
+
+# Applications that measure are built as one outside the tree is: against the library.
+BENCH_APPS := $(B)/bench/task_bench
+$(B)/obj/bench/%.o: bench/%.cpp $(B)/include/tinderbox.hpp
+	$(call compile,-I$(B)/include)
+$(BENCH_APPS): $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libtinderbox.a
+	$(call link,$^)
 
 ##: the unit tests; ONLY='[tag] or name' chooses some
 .PHONY: unit
@@ -222,7 +229,7 @@ demo: test-packages all
 
 ##: the figures: `tinderbox bench`, those of the Driver machine alone, and the programs of bench/
 .PHONY: bench
-bench: test-packages all $(B)/tests/peers
+bench: test-packages all $(B)/tests/peers $(BENCH_APPS)
 	@$(B)/tinderbox bench
 	@for f in tests/core/scheduler/*_bench.cpp; do $(MAKE) one TEST=$$f ONLY='[.bench]'; done
 	@for f in bench/*.sh; do [ ! -x "$$f" ] || "$$f"; done

@@ -37,8 +37,7 @@ _tinderbox() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} role=${COMP_WORDS[0]##*/} first=1
   local roles="submit driver executor master worker init history run-example version bench"
   local apps="wordcount pi sort pagerank"
-  local measures="null_tasks_per_s one_task_job_ms shuffle_200x200_s wordcount_s startup_ms executor_idle_rss_mb
-    stencil_tasks_per_s metg_no_comm_us metg_stencil_us"
+  local measures="null_tasks_per_s one_task_job_ms shuffle_200x200_s wordcount_s startup_ms executor_idle_rss_mb"
   case $role in
     spark-submit) role=submit ;;
     tinderbox-*) role=${role#tinderbox-} ;;

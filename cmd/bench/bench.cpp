@@ -144,9 +144,6 @@ constexpr Measure kMeasures[] = {
     {"wordcount_s", wordcount},
     {"startup_ms", startup},
     {"executor_idle_rss_mb", executor_idle_rss},
-    {"stencil_tasks_per_s", stencil_tasks_per_s},
-    {"metg_no_comm_us", metg_no_comm_us},
-    {"metg_stencil_us", metg_stencil_us},
 };
 
 void make_data(const BenchOptions& o) {

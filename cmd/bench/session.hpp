@@ -52,11 +52,4 @@ struct BenchSession {
   std::unique_ptr<Context> context;
 };
 
-/// Programs of Task Bench (Slaughter and others, 2020): tasks a second of a stencil of 200 tasks,
-/// each of which reads three outputs of the step before; and the smallest task, in microseconds,
-/// with which the cluster still does half of the work that it does with large ones.
-void stencil_tasks_per_s(const BenchOptions& options);
-void metg_no_comm_us(const BenchOptions& options);
-void metg_stencil_us(const BenchOptions& options);
-
 }  // namespace tinderbox::cmd
