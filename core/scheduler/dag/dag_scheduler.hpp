@@ -130,7 +130,7 @@ class DagScheduler final : public StageProgress {
   std::string why_no_retry(const Stage& stage, const std::string& reason) const;
   void retry_later(StageId stage, Turn& turn);
   void remove_executor_and_outputs(const ExecutorId& executor, const std::string& host,
-                                   int64_t epoch, Turn& turn);
+                                   int64_t epoch, Turn& turn, bool host_condemned = false);
 
   // dag_rollback.cpp: outputs that would come out otherwise when they are made again
   std::set<StageId> with_readers(StageId stage) const;

@@ -171,10 +171,11 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
   } else {
     abort_stage(stage.id, why, turn);
   }
-  const bool host_goes =
-      decommission && !decommission->worker_host.empty() && options_.unregister_outputs_on_host;
+  const bool condemned = decommission && !decommission->worker_host.empty();
+  const bool host_goes = condemned && options_.unregister_outputs_on_host;
   if (!executor.value.empty())
-    remove_executor_and_outputs(executor, host_goes ? reason.address.host : "", epoch, turn);
+    remove_executor_and_outputs(executor, host_goes ? reason.address.host : "", epoch, turn,
+                                condemned);
   // Outputs that only have another place by now are still those that its readers have read.
   if (revokes && !available(stages_.at(source))) roll_back(source, turn);
 }
@@ -211,8 +212,10 @@ void DagScheduler::retry_later(StageId stage, Turn& turn) {
 
 // ---- executors ---------------------------------------------------------------------------------
 
+/// `host_condemned`: outputs go whatever was lost there before. The executor may be gone while
+/// others of its host, which end too, still have outputs to their names.
 void DagScheduler::remove_executor_and_outputs(const ExecutorId& executor, const std::string& host,
-                                               int64_t epoch, Turn& turn) {
+                                               int64_t epoch, Turn& turn, bool host_condemned) {
   const auto newer = [&](std::map<ExecutorId, int64_t>& last) {
     const auto [it, fresh] = last.try_emplace(executor, epoch);
     if (!fresh && it->second >= epoch) return false;
@@ -228,7 +231,7 @@ void DagScheduler::remove_executor_and_outputs(const ExecutorId& executor, const
     blocks_.remove_executor(executor);
     placement_.forget();
   }
-  if (!newer(files_lost_epoch_)) return;
+  if (!newer(files_lost_epoch_) && !host_condemned) return;
   if (host.empty())
     outputs_.remove_outputs_on_executor(executor);
   else

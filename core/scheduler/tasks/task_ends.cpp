@@ -11,6 +11,15 @@ namespace tinderbox::core {
 namespace {
 /// Stacks are for the events; the log has one line a failure.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string task_text(const TaskEnd& end) {
+  return "Task " + std::to_string(end.index) + " in stage " + end.set.id();
+}
+
+/// However often the task is tried, it fails by this.
+bool in_vain(const TaskEndReason& reason) {
+  return reason.class_name.ends_with("FileAlreadyExistsException");
+}
 }  // namespace
 
 /// What a message's ends touch, and the offer that follows them, lies apart when executors and
@@ -181,7 +190,7 @@ void TaskScheduler::succeeded(TaskId id, TaskUpdate& u, Turn& turn) {
     const Duration ran(u.metrics ? u.metrics->run_time : 0);
     s->succeeded(std::max(turn.now - a.launched, ran), u.metrics);
   }
-  const bool first = set.succeed(a.index, {id, a.executor});
+  const bool first = set.succeed(a.index, {id, a.executor, a.number});
   TaskEnd end{set, a.index, info(id, a), {}, &u};
   end.info.finished = turn.now;
   if (first && set.speculation() && set.copies_running(a.index) > 0)
@@ -213,6 +222,7 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
     set.make_zombie();
     fetch_failed_from(reason.address, turn);
   }
+  const bool was_zombie = set.zombie();
   // The others wait for it in vain.
   if (set.barrier()) set.make_zombie();
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
@@ -220,7 +230,13 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
   if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
     turn.log(news ? Level::Warn : Level::Info, first_line(lost_text(end)));
   progress_.task_ended(end, turn);
-  after_failure(set, end, turn);
+  if (!was_zombie && in_vain(end.reason))
+    abort(set,
+          task_text(end) + " can not write to output file: " + end.reason.description +
+              "; not retrying",
+          turn);
+  else
+    after_failure(set, end, turn);
   finish_if_done(set, turn);
   promote(executors_.at(a.executor), turn);
   update_idle(a.executor);
@@ -235,11 +251,7 @@ std::string TaskScheduler::lost_text(const TaskEnd& end) {
 
 void TaskScheduler::after_failure(TaskSet& set, const TaskEnd& end, Turn& turn) {
   if (set.zombie()) return;
-  const std::string where = "Task " + std::to_string(end.index) + " in stage " + set.id();
-  if (end.reason.class_name.ends_with("FileAlreadyExistsException"))
-    return abort(
-        set, where + " can not write to output file: " + end.reason.description + "; not retrying",
-        turn);
+  const std::string where = task_text(end);
   if (counts_as_failure(end.reason)) {
     if (options_.exclusion.on()) {
       set.exclude_after_failure(executors_.slot(end.info.executor), end.index, lost_text(end),
@@ -270,7 +282,7 @@ void TaskScheduler::resubmit_lost(int32_t executor, Turn& turn) {
       Attempt was;
       was.set = set;
       was.index = index;
-      was.number = set->attempts(index) - 1;
+      was.number = winner.number;
       was.executor = winner.executor;
       was.launched = turn.now;
       TaskEnd end{*set, index, info(winner.task, was), task_end(TaskEndKind::Resubmitted), nullptr};

@@ -194,8 +194,8 @@ void TaskSet::take_back(int32_t index, int32_t number, int32_t copy_on) {
 bool TaskSet::succeed(int32_t index, Winner winner) {
   Task& t = task(index);
   t.failures = 0;
-  if (t.successful) return false;
   if (!winners_.empty()) winners_[static_cast<size_t>(index)] = winner;
+  if (t.successful) return false;
   make_successful(index);
   return true;
 }

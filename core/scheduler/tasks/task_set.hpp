@@ -1,6 +1,6 @@
 // One stage attempt's tasks: which are pending, where they may run, how often they failed.
 //
-// Per task: 8 bytes, 12 more in a map stage, up to 8 for ids that don't count from 0. What
+// Per task: 12 bytes, 16 more in a map stage, up to 8 for ids that don't count from 0. What
 // speculation and exclusion need is there only when they are on. Source: Spark 4.3 TaskSetManager.
 #pragma once
 
@@ -55,10 +55,12 @@ class TaskSet {
     bool copy = false;  // of a task that runs and is slow
     bool operator==(const Pick&) const = default;
   };
-  /// Which attempt made a map task's output. Executor −1: none, or one of another stage attempt.
+  /// Which attempt made a map task's output, the latest of those that did. Executor −1: none, or
+  /// one of another stage attempt.
   struct Winner {
     TaskId task;
     int32_t executor = -1;
+    int32_t number = 0;  // of the attempt
   };
 
   TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& options, int64_t program,
@@ -129,8 +131,8 @@ class TaskSet {
   void complete(int32_t index);
   /// Failures so far, with this one.
   int32_t count_failure(int32_t index) { return ++task(index).failures; }
-  /// An executor died under an attempt that had a slot but had not said that it ran. True: not for
-  /// the first time. A task that ends its process before it could report would else be tried
+  /// An executor died, perhaps by this task, under an attempt that had a slot but had not said that
+  /// it ran. True: not for the first time. A task that ends its process before it could report would else be tried
   /// without end.
   bool lost_before_report(int32_t index) {
     const bool before = task(index).lost_unreported;
@@ -197,7 +199,7 @@ class TaskSet {
  private:
   struct Task {
     int32_t attempts = 0;
-    uint16_t failures = 0;
+    int32_t failures = 0;  // spark.task.maxFailures may be any int
     uint8_t copies = 0;
     bool successful : 1 = false;
     bool queued : 1 = true;  // counted in pending_

@@ -413,6 +413,27 @@ TEST_CASE("a decommissioned host's outputs go together when that is asked for", 
   CHECK(c.driver.map_outputs().available(s->id) == (o.unregister_outputs_on_host ? 0 : 1));
 }
 
+TEST_CASE("a decommissioned host's outputs go after the loss of an executor there, too",
+          "[scaling]") {
+  DriverOptions o = test_options(0);
+  o.unregister_outputs_on_host = GENERATE(true, false);
+  o.max_retained_decommissioned = 1;
+  Cluster c(o);
+  c.executor("A", 1, "h");
+  c.executor("B", 1, "h");
+  c.executor("C", 4, "other");
+  const ShufflePtr s = shuffle(rdd(2, {}, {{"executor_h_A"}, {"executor_h_B"}}), 1);
+  c.job(rdd(1, {s}));
+  c.map_ok(c.one_on("A"));
+  for (const char* e : {"A", "B"}) c.on(BackendExecutorDecommissioned{ExecutorId{e}, "", "h"});
+  c.map_ok(c.one_on("B"));
+  const Sent reader = c.one_on("C");
+  c.lose("A", 0);  // the reader began before
+  REQUIRE(c.driver.map_outputs().available(s->id) == 1);
+  c.fetch_failed(reader, s->id, 0, "A");
+  CHECK(c.driver.map_outputs().available(s->id) == (o.unregister_outputs_on_host ? 0 : 1));
+}
+
 TEST_CASE("a decommissioned host's outputs stay while an executor there still moves them",
           "[scaling]") {
   Cluster c(test_options(0));

@@ -125,6 +125,20 @@ TEST_CASE("outputs of a barrier attempt that failed don't count, however late", 
   c.check_succeeded(c.ticket);
 }
 
+TEST_CASE("a barrier task that fails by what no further attempt can help fails its job", "[dag]") {
+  TwoStages c(shuffle(together(2), 1));
+  TaskEndReason exists;
+  exists.kind = TaskEndKind::ExceptionFailure;
+  exists.class_name = "FileAlreadyExistsException";
+  exists.description = "/out/part-00000";
+  c.fail(c.task(0, 0, 0), exists);
+  c.check_failed(c.ticket,
+                 "Job aborted due to stage failure: Task 0 in stage 0.0 can not write to output "
+                 "file: /out/part-00000; not retrying");
+  kill_rest(c, 0, 0);
+  c.check_clean();
+}
+
 TEST_CASE("the fourth failed attempt of a barrier map stage aborts", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(1, {shuffle(together(2), 1)}));

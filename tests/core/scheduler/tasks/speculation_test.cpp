@@ -166,6 +166,38 @@ TEST_CASE("T22 only the winner's executor takes an output with it", "[speculatio
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("an output that is lost is told of as the attempt that made it", "[speculation]") {
+  Race c(eager());
+  const ShufflePtr s = shuffle(rdd(4), 1);
+  const uint64_t t = c.job(rdd(1, {s}));
+  c.executor("B", 1);
+  for (int32_t p : {0, 1}) c.map_ok(c.on("A", p));
+  c.advance(100ms);
+  REQUIRE(c.copies().size() == 1);
+  const Sent copy = c.copies()[0], original = c.on("A", copy.partition);
+  const auto may_commit = [&](const Sent& one) {
+    c.from(one.executor,
+           AskPermissionToCommit{1, one.stage, 0, one.partition, one.number, one.id});
+    return c.messages<CommitAnswer>(one.executor).at(0).allowed;
+  };
+  CHECK(may_commit(original));
+  c.map_ok(original);
+  c.killed(copy);
+  c.lose("A");
+  std::vector<TaskInfo> undone;
+  for (const TaskEnded& e : c.seen<TaskEnded>())
+    if (e.kind() == TaskEndKind::Resubmitted && e.task.index == copy.index)
+      undone.push_back(e.task);
+  REQUIRE(undone.size() == 1);
+  CHECK(undone[0].attempt == original.number);
+  CHECK(undone[0].executor.value == "A");
+  c.executor("C", 8);
+  CHECK(may_commit(c.on("C", copy.partition)));  // what it replaces holds the commit no longer
+  c.on(CancelJob{t, ""});
+  while (!c.live().empty()) c.killed(c.live()[0], "Stage cancelled");
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 // ---- launch-ahead ------------------------------------------------------------------------------
 
 TEST_CASE("a task that was sent ahead does not run: it is never slow", "[speculation]") {

@@ -293,6 +293,23 @@ TEST_CASE("T12 S43 only a task known to run is blamed for its executor's end", "
   }
 }
 
+TEST_CASE("S43 a loss that is nobody's fault leaves the next one without blame",
+          "[task_scheduler]") {
+  DriverOptions o = test_options(GENERATE(0, 8));
+  o.max_task_failures = 1;
+  Cluster c(o);
+  c.executor("A", 1);
+  const uint64_t t = c.job(rdd(1));
+  c.lose("A", std::nullopt, "hA");  // with its worker
+  c.executor("B", 1);
+  c.lose("B");  // by itself, before the task was known to run
+  CHECK_FALSE(c.ended(t));
+  c.executor("C", 1);
+  c.lose("C");  // and again
+  CHECK(c.ended(t));
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 TEST_CASE("S34 cancelling kills what runs and launches no more", "[task_scheduler]") {
   TaskBed b;
   const int32_t e = b.add("e", "h");

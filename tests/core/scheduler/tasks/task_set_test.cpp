@@ -274,6 +274,28 @@ TEST_CASE("T52 a success forgets the task's failures", "[task_set]") {
   CHECK(b.set->failures(0) == 0);
 }
 
+TEST_CASE("as many failures are counted as spark.task.maxFailures may allow", "[task_set]") {
+  SetBed b;
+  b.tasks({{}});
+  for (int i = 0; i < 70000; ++i) b.set->count_failure(0);
+  CHECK(b.set->failures(0) == 70000);
+}
+
+TEST_CASE("an output made here after one of another stage attempt is lost with its executor",
+          "[task_set]") {
+  SetBed b;
+  const int32_t e1 = b.add("e1", "h1");
+  b.tasks({{}, {}}, true);
+  CHECK(b.offer("e1", kNoPref) == 0);
+  b.set->complete(0);
+  b.succeed(0, e1);
+  const auto lost = b.set->undo(e1);
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].first == 0);
+  CHECK(lost[0].second.executor == e1);
+  CHECK(b.set->pending() == 2);
+}
+
 TEST_CASE("failed tasks are tried again first, in a set with preferences too", "[task_set]") {
   const bool located = GENERATE(false, true);
   SetBed b;
