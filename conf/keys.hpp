@@ -132,7 +132,7 @@ inline constexpr Key<Duration> kRollInterval{
 inline constexpr Key<Text> kRollPolicy{
     "spark.kubernetes.executor.rollPolicy", "OUTLIER",
     "which: ID, ADD_TIME, TOTAL_DURATION, AVERAGE_DURATION, FAILED_TASKS, TOTAL_SHUFFLE_WRITE, "
-    "DISK_USED, OUTLIER, OUTLIER_NO_FALLBACK"};
+    "DISK_USED, IDLE_TIME, OUTLIER, OUTLIER_NO_FALLBACK"};
 inline constexpr Key<int> kRollMinTasks{
     "spark.kubernetes.executor.minTasksPerExecutorBeforeRolling", "0",
     "tasks that an executor must have had before it is chosen"};

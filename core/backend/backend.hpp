@@ -39,7 +39,8 @@ class Backend {
   virtual void start(Switchboard& board) = 0;
   /// How many executors of the default resource profile, and of others, there should be.
   virtual void want(int32_t executors, std::vector<ProfileRequest> profiles) = 0;
-  virtual void kill(const ExecutorId& executor, bool replace) = 0;
+  /// Another one takes its place where there are fewer than are wanted.
+  virtual void kill(const ExecutorId& executor) = 0;
   /// False: a task runs on in this process, which the destructor would wait for.
   virtual bool stop() = 0;
   /// Cores that tasks may use in all, for the default parallelism; 0: only known once executors

@@ -44,7 +44,7 @@ class LocalBackend final : public Backend {
     });
   }
   void want(int32_t, std::vector<ProfileRequest>) override {}
-  void kill(const ExecutorId&, bool) override {}
+  void kill(const ExecutorId&) override {}
   bool stop() override {
     if (!thread_.joinable()) return !service_;
     executor_loop_->stop();

@@ -98,7 +98,7 @@ class LocalClusterBackend final : public Backend {
   void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
     inner_->want(executors, std::move(profiles));
   }
-  void kill(const ExecutorId& executor, bool replace) override { inner_->kill(executor, replace); }
+  void kill(const ExecutorId& executor) override { inner_->kill(executor); }
   bool stop() override {
     inner_->stop();
     cluster_.stop();

@@ -47,7 +47,7 @@ class StandaloneBackend final : public Backend {
   void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
     shell_->feed(WantExecutors{executors, std::move(profiles)});
   }
-  void kill(const ExecutorId& executor, bool) override { shell_->feed(EndExecutors{{executor}}); }
+  void kill(const ExecutorId& executor) override { shell_->feed(EndExecutors{{executor}}); }
   bool stop() override {
     if (shell_) shell_->feed(StopApp{});
     return true;

@@ -213,7 +213,7 @@ void Driver::check_heartbeats(Turn& turn) {
     if (silent <= options_.executor_timeout) continue;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent).count();
     turn.send(e.peer, StopExecutor{});
-    turn.out.push_back(KillBackendExecutor{e.id, true});
+    turn.out.push_back(KillBackendExecutor{e.id});
     remove_executor(
         slot, {"Executor heartbeat timed out after " + std::to_string(ms) + " ms", true}, {}, turn);
   }
@@ -264,16 +264,16 @@ void Driver::end_excluded(Turn& turn) {
     }
     executors_.deactivate(removal.executor, Executor::State::Draining);
     tasks_.executor_draining(removal.executor, turn);
-    kill(e, true, turn);
+    kill(e, turn);
   }
 }
 
 /// The cluster manager may not know it any more, when its worker is lost and it goes on: so it is
 /// told itself too.
-void Driver::kill(Executor& e, bool replace, Turn& turn) {
+void Driver::kill(Executor& e, Turn& turn) {
   e.killing = true;
   turn.send(e.peer, StopExecutor{});
-  turn.out.push_back(KillBackendExecutor{e.id, replace});
+  turn.out.push_back(KillBackendExecutor{e.id});
 }
 
 // ---- the rest ----------------------------------------------------------------------------------

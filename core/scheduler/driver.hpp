@@ -105,7 +105,7 @@ class Driver {
                        Turn& turn);
   std::string host_gone_with(int32_t slot) const;
   void end_excluded(Turn& turn);
-  static void kill(Executor& executor, bool replace, Turn& turn);
+  static void kill(Executor& executor, Turn& turn);
   void to_all(const ToExecutor& message, Turn& turn);
 
   // driver_scaling.cpp: executors that come and go by will

@@ -166,10 +166,10 @@ struct FetchResult {
   std::string block;
   int64_t size = 0;
 };
-/// Ask the cluster manager to end an executor; `replace`: and to start another one.
+/// Ask the cluster manager to end an executor. Another one takes its place where there are fewer
+/// than are wanted.
 struct KillBackendExecutor {
   ExecutorId executor;
-  bool replace = false;
 };
 /// Ask the cluster manager for so many executors in all, by resource profile. `profiles` says what
 /// those beside the default one are.

@@ -79,7 +79,7 @@ bool Driver::kill_idle(int32_t slot, Turn& turn) {
   turn.log(Level::Info, "Killing executor " + e.id.value + ", which was idle for too long");
   executors_.deactivate(slot, Executor::State::Draining);
   tasks_.executor_draining(slot, turn);
-  kill(e, false, turn);
+  kill(e, turn);
   return true;
 }
 
@@ -159,7 +159,7 @@ void Driver::force_kill(int32_t slot, Turn& turn) {
   turn.log(Level::Warn, "Executor " + e.id.value +
                             " did not finish decommissioning in time; it is killed now "
                             "(spark.executor.decommission.forceKillTimeout)");
-  kill(e, false, turn);
+  kill(e, turn);
 }
 
 /// What the driver wanted itself is no task's fault, however the process ended.

@@ -45,7 +45,6 @@ struct SpeculationOptions {
   double quantile{};
   Duration min_runtime{};
   std::optional<Duration> duration_threshold;
-  int32_t slots_per_executor{};  // as far as settings tell; 1: unknown
   bool efficiency = false;
   double long_run_factor{};
   double process_rate_multiplier{};

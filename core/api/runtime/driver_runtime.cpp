@@ -208,7 +208,7 @@ class RealDriverRuntime final : public DriverRuntime {
     if (auto total = e.totals.find(kDefaultProfile); total != e.totals.end())
       backend_->want(total->second, e.profiles);
   }
-  void apply(const KillBackendExecutor& e) { backend_->kill(e.executor, e.replace); }
+  void apply(const KillBackendExecutor& e) { backend_->kill(e.executor); }
   void end_of_turn() {
     waiters_.end_of_updates();
     if (!events_.empty()) bus_.post(std::exchange(events_, {}));

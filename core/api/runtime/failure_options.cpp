@@ -83,8 +83,6 @@ SpeculationOptions speculation_options(const conf::Conf& conf, bool is_local) {
   o.quantile = conf.get(conf::kSpeculationQuantile);
   o.min_runtime = conf.get(conf::kSpeculationMinTaskRuntime);
   o.duration_threshold = conf.get(conf::kSpeculationDurationThreshold);
-  const std::optional<int> cores = conf.get(conf::kExecutorCores);
-  o.slots_per_executor = cores ? std::max(1, *cores / conf.get(conf::kTaskCpus)) : 1;
   o.efficiency = conf.get(conf::kSpeculationEfficiency);
   o.long_run_factor = conf.get(conf::kSpeculationLongRunFactor);
   o.process_rate_multiplier = conf.get(conf::kSpeculationProcessRateMultiplier);

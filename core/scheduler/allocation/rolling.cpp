@@ -23,6 +23,7 @@ constexpr Named kPolicies[] = {
     {"FAILED_TASKS", RollPolicy::FailedTasks},
     {"TOTAL_SHUFFLE_WRITE", RollPolicy::TotalShuffleWrite},
     {"DISK_USED", RollPolicy::DiskUsed},
+    {"IDLE_TIME", RollPolicy::IdleTime},
     {"OUTLIER", RollPolicy::Outlier},
     {"OUTLIER_NO_FALLBACK", RollPolicy::OutlierNoFallback},
 };
@@ -66,11 +67,14 @@ void Rolling::observe(const std::vector<ListenerEvent>& events) {
 }
 
 void Rolling::on(const ExecutorJoined& e) {
-  executors_[e.executor] = {.id = e.executor, .added = e.time};
+  executors_[e.executor] = {.id = e.executor, .added = e.time, .idle_since = e.time};
 }
 
 void Rolling::on(const TaskStarted& e) {
-  if (const auto at = executors_.find(e.task.executor); at != executors_.end()) ++at->second.tasks;
+  const auto at = executors_.find(e.task.executor);
+  if (at == executors_.end()) return;
+  ++at->second.tasks;
+  ++at->second.running;
 }
 
 /// A resubmitted task ended long ago: it is not this attempt that took so long.
@@ -81,6 +85,7 @@ void Rolling::on(const TaskEnded& e) {
   const TaskEndKind kind = e.kind();
   s.failed += kind != TaskEndKind::Success && kind != TaskEndKind::TaskKilled &&
               kind != TaskEndKind::TaskCommitDenied;
+  if (--s.running == 0) s.idle_since = e.task.finished;
   s.duration += std::max(e.task.finished - e.task.launched, Duration{0});
   if (e.metrics) s.shuffle_write += e.metrics->shuffle_write_bytes;
 }
@@ -99,6 +104,9 @@ constexpr auto kShuffleWrite = [](const auto& s) { return static_cast<double>(s.
 constexpr auto kDiskUsed = [](const auto& s) { return static_cast<double>(s.disk_used); };
 constexpr auto kAge = [](const auto& s) {
   return -static_cast<double>(s.added.time_since_epoch().count());
+};
+constexpr auto kIdle = [](const auto& s) {
+  return -static_cast<double>(s.idle_since.time_since_epoch().count());
 };
 
 /// Ids are numbers, mostly.
@@ -135,6 +143,8 @@ std::optional<ExecutorId> Rolling::choose(const DiskUsed& disk_used) const {
       return most(all, kShuffleWrite);
     case RollPolicy::DiskUsed:
       return most(all, kDiskUsed);
+    case RollPolicy::IdleTime:
+      return longest_idle(std::move(all));
     case RollPolicy::Outlier: {
       const std::optional<ExecutorId> found = outlier(all);
       return found ? found : most(all, kDuration);
@@ -150,6 +160,11 @@ std::optional<ExecutorId> Rolling::most(const Summaries& all, Measure measure) {
              all.begin(), all.end(),
              [&](const Summary& a, const Summary& b) { return measure(a) < measure(b); })
       ->id;
+}
+
+std::optional<ExecutorId> Rolling::longest_idle(Summaries all) {
+  std::erase_if(all, [](const Summary& s) { return s.running > 0; });
+  return all.empty() ? std::nullopt : most(all, kIdle);
 }
 
 /// The first measure in which somebody is far from the others.

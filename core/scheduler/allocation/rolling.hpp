@@ -24,6 +24,7 @@ enum class RollPolicy : uint8_t {
   FailedTasks,        // the most
   TotalShuffleWrite,  // the most bytes
   DiskUsed,           // by cached blocks: the most bytes
+  IdleTime,           // without a task for longest; all have one: nobody. Not a policy of Spark's
   Outlier,            // far from the others in one of these; nobody is: as TotalDuration
   OutlierNoFallback,  // or nobody
 };
@@ -54,7 +55,8 @@ class Rolling {
   struct Summary {
     ExecutorId id;
     Time added{};
-    int64_t tasks = 0, failed = 0;
+    int64_t tasks = 0, failed = 0, running = 0;
+    Time idle_since{};  // while nothing runs
     Duration duration{};
     int64_t shuffle_write = 0, disk_used = 0;
   };
@@ -68,6 +70,7 @@ class Rolling {
   template <class E>
   void on(const E&) {}
   static std::optional<ExecutorId> most(const Summaries& all, Measure measure);
+  static std::optional<ExecutorId> longest_idle(Summaries all);
   static std::optional<ExecutorId> outlier(const Summaries& all);
   static std::optional<ExecutorId> outlier(const Summaries& all, Measure measure);
 

@@ -27,7 +27,7 @@ Result<std::vector<std::string>> Profiles::check(const ResourceProfile& profile)
 }
 
 int32_t Profiles::planned_slots(int32_t id) const {
-  const ResourceProfile& p = at(id).profile;
+  const ResourceProfile& p = at(borrows(id) ? kDefaultProfile : id).profile;
   const int32_t cores = p.executor.cores.value_or(options_.profile.executor.cores.value_or(1));
   return std::max(1, slots_of(needs(id), cores, amounts_of(p)));
 }

@@ -32,8 +32,8 @@ class Profiles {
   std::optional<int64_t> memory_mib(int32_t id) const {
     return id == kDefaultProfile ? std::nullopt : at(id).profile.executor.memory_mib;
   }
-  /// Tasks that an executor of the profile runs at once: such a one as it was asked for, and one
-  /// that is there.
+  /// Tasks of the profile that an executor runs at once: such a one as it was asked for (1 where
+  /// nobody says how many cores it has), and one that is there.
   int32_t planned_slots(int32_t id) const;
   int32_t slots(int32_t id, int32_t cores, const ResourceAddresses& resources) const {
     return slots_of(needs(id), cores, amounts_of(resources));

@@ -41,9 +41,10 @@ size_t quantile(double share, int32_t tasks) {
 }  // namespace
 
 Speculation::Speculation(const SpeculationOptions& options, const Places& places,
-                         Executors& executors, int32_t tasks)
+                         Executors& executors, int32_t tasks, int32_t slots)
     : options_(options),
       tasks_(tasks),
+      slots_(slots),
       needed_(quantile(options.quantile, tasks)),
       copies_(places, executors, 0) {}
 
@@ -70,7 +71,7 @@ std::optional<Speculation::Rule> Speculation::rule() const {
   if (runtimes_.count() >= needed_)
     return Rule{std::max(times(options_.multiplier, runtimes_.value()), options_.min_runtime),
                 options_.efficiency};
-  if (limited && tasks_ <= options_.slots_per_executor)
+  if (limited && tasks_ <= slots_)
     return Rule{*options_.duration_threshold, false};
   return std::nullopt;
 }

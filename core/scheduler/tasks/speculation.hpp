@@ -33,8 +33,9 @@ class RunningMedian {
 
 class Speculation {
  public:
+  /// `slots`: tasks of the set that one executor runs at once.
   Speculation(const SpeculationOptions& options, const Places& places, Executors& executors,
-              int32_t tasks);
+              int32_t tasks, int32_t slots);
 
   // ---- what happened ----
   /// An attempt of this set succeeded.
@@ -81,7 +82,7 @@ class Speculation {
 
  private:
   const SpeculationOptions& options_;
-  const int32_t tasks_;
+  const int32_t tasks_, slots_;
   const size_t needed_;  // successes before the quantile is reached
   RunningMedian runtimes_;
   int64_t records_ = 0, run_time_ = 0;  // of all that succeeded

@@ -19,7 +19,8 @@ TaskSet::TaskSet(TaskSetSpec spec, Executors& executors, const DriverOptions& op
   if (spec_.map_tasks) winners_.resize(tasks_.size());
   if (options.speculation.enabled && !spec_.barrier)
     speculation_ =
-        std::make_unique<Speculation>(options.speculation, spec_.places, executors, size());
+        std::make_unique<Speculation>(options.speculation, spec_.places, executors, size(),
+                                      executors.profiles().planned_slots(spec_.profile));
   drop_plain_ids();
   set_levels();
 }

@@ -353,7 +353,6 @@ TEST_CASE("B6 B7 silence of more than the timeout ends an executor, found at the
   const auto kills = c.effects<KillBackendExecutor>();
   REQUIRE(kills.size() == 1);
   CHECK(kills[0].executor.value == "2");
-  CHECK(kills[0].replace);
   CHECK(c.messages<StopExecutor>("2").size() == 1);
   c.advance(60s);
   CHECK(c.seen<ExecutorRemoved>().size() == 2);

@@ -114,6 +114,45 @@ TEST_CASE("executors with too few tasks are not rolled", "[rolling]") {
   CHECK(chosen(RollPolicy::TotalDuration, all, 4) == "none");
 }
 
+TEST_CASE("by idle time it is whoever has had no task for longest", "[rolling]") {
+  Rolling rolling({.interval = 1s, .policy = RollPolicy::IdleTime, .min_tasks = 0});
+  const auto task = [](const char* executor, Time launched, Time finished) {
+    TaskInfo info;
+    info.executor = {executor};
+    info.launched = launched;
+    info.finished = finished;
+    return info;
+  };
+  const auto starts = [&](const char* e) { rolling.observe({TaskStarted{task(e, {}, {})}}); };
+  const auto ends = [&](const char* e, Duration at, TaskEndKind how = TaskEndKind::Success) {
+    TaskEndReason reason;
+    reason.kind = how;
+    rolling.observe({TaskEnded{task(e, {}, Time{at}), reason, {}}});
+  };
+  const auto chosen = [&] {
+    const auto found = rolling.choose([](const ExecutorId&) { return std::optional<int64_t>(0); });
+    return found ? found->value : "none";
+  };
+  CHECK(chosen() == "none");
+  for (const auto& [id, joined] : {std::pair{"1", 12s}, {"2", 11s}, {"3", 10s}})
+    rolling.observe({ExecutorJoined{{id}, "h", 1, Time{joined}, 0}});
+  CHECK(chosen() == "3");
+  starts("3");
+  CHECK(chosen() == "2");  // who runs something is not idle
+  starts("3");
+  ends("3", 20s);
+  CHECK(chosen() == "2");
+  starts("2");
+  starts("1");
+  CHECK(chosen() == "none");
+  ends("2", 21s, TaskEndKind::ExceptionFailure);
+  ends("3", 22s);
+  CHECK(chosen() == "2");
+  ends("2", 5s, TaskEndKind::Resubmitted);  // it ended long ago
+  starts("2");
+  CHECK(chosen() == "3");
+}
+
 TEST_CASE("settings of rolling", "[rolling]") {
   const std::string p = "spark.kubernetes.executor.";
   const auto options = [&](conf::Pairs pairs, bool local = false) {
@@ -133,7 +172,11 @@ TEST_CASE("settings of rolling", "[rolling]") {
   CHECK_THROWS_WITH(options({{p + "rollPolicy", "TOTAL_GC_TIME"}}),
                     p + "rollPolicy is 'TOTAL_GC_TIME', which is no policy here; give one of ID, "
                         "ADD_TIME, TOTAL_DURATION, AVERAGE_DURATION, FAILED_TASKS, "
-                        "TOTAL_SHUFFLE_WRITE, DISK_USED, OUTLIER, OUTLIER_NO_FALLBACK");
+                        "TOTAL_SHUFFLE_WRITE, DISK_USED, IDLE_TIME, OUTLIER, OUTLIER_NO_FALLBACK");
+  CHECK(options({{p + "rollInterval", "5s"},
+                 {"spark.decommission.enabled", "true"},
+                 {p + "rollPolicy", "IDLE_TIME"}})
+            ->policy == RollPolicy::IdleTime);
   CHECK_THROWS_WITH(options({{p + "minTasksPerExecutorBeforeRolling", "-1"}}),
                     p + "minTasksPerExecutorBeforeRolling is negative; give 0 or a positive value");
 }

@@ -38,7 +38,6 @@ inline DriverOptions copying(int32_t launch_ahead = GENERATE(0, 8)) {
   o.speculation.enabled = true;
   o.speculation.interval = 100ms;
   o.speculation.quantile = 0.5;
-  o.speculation.slots_per_executor = 16;
   return o;
 }
 

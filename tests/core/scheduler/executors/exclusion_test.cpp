@@ -226,7 +226,6 @@ TEST_CASE("S18 an idle executor is exchanged, and the set waits for the new one"
   c.fail(c.live()[0]);
   REQUIRE(c.effects<KillBackendExecutor>().size() == 1);
   CHECK(c.effects<KillBackendExecutor>()[0].executor.value == "0");
-  CHECK(c.effects<KillBackendExecutor>()[0].replace);
   CHECK(c.messages<StopExecutor>("0").size() == 1);
   CHECK(c.driver.tasks().unschedulable() == 1);
   c.lose("0", 143);

@@ -135,7 +135,6 @@ TEST_CASE("with the legacy delay timer a barrier set that fits in part is given 
 TEST_CASE("a barrier set gets nothing ahead of free slots, and no copies", "[task_scheduler]") {
   DriverOptions o = test_options(8);
   o.speculation.enabled = true;
-  o.speculation.slots_per_executor = 1;
   TaskBed b(o);
   const int32_t e0 = b.add("e0", "h0");
   b.submit_barrier(0, 1);

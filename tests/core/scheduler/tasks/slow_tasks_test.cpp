@@ -108,23 +108,32 @@ TEST_CASE("no copy begins before the share of the tasks that is asked for is don
 TEST_CASE("T44 the duration threshold serves small sets only", "[speculation]") {
   struct Case {
     std::optional<Duration> threshold;
-    int32_t tasks, slots;
+    int32_t tasks;
+    std::optional<int32_t> cores;  // as the settings say
+    int32_t cpus;
     size_t copies;
   };
-  const std::vector<Case> cases = {{60min, 1, 4, 1},
-                                   {60min, 2, 2, 2},
-                                   {60min, 2, 1, 0},
-                                   {60min, 1, 1, 1},
-                                   {std::nullopt, 2, 4, 0}};
+  const std::vector<Case> cases = {
+      {60min, 1, 4, 1, 1},
+      {60min, 2, 2, 1, 2},
+      {60min, 2, 1, 1, 0},
+      {60min, 1, 1, 1, 1},
+      {60min, 2, 4, 2, 2},
+      {60min, 2, 3, 2, 0},
+      {60min, 1, std::nullopt, 2, 1},  // nobody says: room for one
+      {60min, 2, std::nullopt, 2, 0},
+      {std::nullopt, 2, 4, 1, 0},
+  };
   for (const Case& k : cases)
     for (const int32_t ahead : {0, 8}) {
-      CAPTURE(k.threshold.has_value(), k.tasks, k.slots, ahead);
+      CAPTURE(k.threshold.has_value(), k.tasks, k.cores.value_or(0), k.cpus, ahead);
       DriverOptions o = speculating(ahead);
       o.executor_timeout = 1000h;
       o.speculation.quantile = 1;
       o.speculation.interval = 1s;
       o.speculation.duration_threshold = k.threshold;
-      o.speculation.slots_per_executor = k.slots;
+      o.profile.executor.cores = k.cores;
+      o.task_cpus = k.cpus;
       Race c(o);
       c.job(rdd(k.tasks));
       c.executor("B", 8);
@@ -136,6 +145,46 @@ TEST_CASE("T44 the duration threshold serves small sets only", "[speculation]") 
       c.advance(10s);
       CHECK(c.submitted().size() == k.copies);
     }
+}
+
+TEST_CASE("T44 how many tasks an executor takes is for the set's resource profile to say",
+          "[speculation]") {
+  using ForExecutor = ExecutorResourceRequests;
+  using ForTask = TaskResourceRequests;
+  DriverOptions o = speculating();
+  o.speculation.duration_threshold = 60min;
+  o.profile = ResourceProfileBuilder()
+                  .require(ForExecutor().cores(2).resource("gpu", 4))
+                  .require(ForTask().cpus(1))
+                  .build();
+  struct Case {
+    ResourceProfile profile;
+    bool two_fit;
+  };
+  const auto make = [](const ForExecutor& e, const ForTask& t) {
+    return ResourceProfileBuilder().require(e).require(t).build();
+  };
+  const std::vector<Case> cases = {
+      {o.profile, true},
+      {make(ForExecutor().cores(1), ForTask()), false},
+      {make(ForExecutor().cores(4), ForTask().cpus(2)), true},
+      {make(ForExecutor().cores(8).resource("gpu", 1), ForTask().resource("gpu", 1)), false},
+      // Those that ask nothing of executors run on those of the default profile.
+      {make(ForExecutor(), ForTask().cpus(2)), false},
+      {make(ForExecutor(), ForTask().resource("gpu", 2)), true},
+      {make(ForExecutor(), ForTask().resource("gpu", 3)), false},
+  };
+  for (const Case& k : cases) {
+    CAPTURE(&k - cases.data());
+    ExecutorBed b(o);
+    TaskSetSpec spec;
+    spec.stage = StageId{0};
+    spec.ids = {0, 1};
+    spec.num_partitions = 2;
+    if (k.profile != o.profile) spec.profile = b.executors.profiles().id_of(k.profile);
+    const TaskSet set(std::move(spec), b.executors, b.options, 0, b.now);
+    CHECK(set.speculation()->rule().has_value() == k.two_fit);
+  }
 }
 
 namespace {
@@ -292,7 +341,7 @@ TEST_CASE("rates of reading, where there is nothing to tell them from", "[specul
   SpeculationOptions s = efficient();
   s.decommission_kill_interval.reset();
   const Places places;
-  Speculation speculation(s, places, bed.executors, 4);
+  Speculation speculation(s, places, bed.executors, 4, 1);
   const Speculation::Rule rule{10s, true};
   const TaskId task{7};
   CHECK_FALSE(speculation.slow(rule, task, 10s));
@@ -309,7 +358,7 @@ TEST_CASE("rates of reading, where there is nothing to tell them from", "[specul
   CHECK_FALSE(speculation.has_run_on(3, 0));
   CHECK_FALSE(speculation.outlives(bed.now, bed.now));
   s.decommission_kill_interval = 1s;
-  Speculation leaving(s, places, bed.executors, 4);
+  Speculation leaving(s, places, bed.executors, 4, 1);
   CHECK_FALSE(leaving.outlives(bed.now, bed.now));  // nothing has ended yet
   leaving.succeeded(5s, std::nullopt);
   CHECK(leaving.outlives(bed.now, bed.now));

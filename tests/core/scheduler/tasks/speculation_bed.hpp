@@ -16,7 +16,7 @@ inline DriverOptions speculating(int32_t launch_ahead = 0) {
   o.speculation.multiplier = 3;
   o.speculation.quantile = 0.9;
   o.speculation.min_runtime = 100ms;
-  o.speculation.slots_per_executor = 4;
+  o.profile.executor.cores = 4;
   o.speculation.long_run_factor = 2;
   o.speculation.process_rate_multiplier = 0.75;
   return o;
