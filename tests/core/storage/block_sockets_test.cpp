@@ -18,9 +18,10 @@ struct Process : BlockProcess {
   tinderbox::test::FakeFiles& files;
 
   Process(tinderbox::test::FakeFiles& shared, const std::string& name, const std::string& host,
-          std::optional<int64_t> max_disk = {})
+          std::optional<int64_t> max_disk = {}, const conf::Conf& conf = {})
       : BlockProcess(shared, name, host, 8,
                      [&](BlockTransferOptions& options) {
+                       options.read_host_local = block_transfer_options(conf).read_host_local;
                        options.client.retry_wait = 1ms;
                        options.client.max_in_flight = 3 << 20;
                        options.max_disk = max_disk;
@@ -91,6 +92,21 @@ TEST_CASE("map outputs of the same host are read from files, or asked for when i
   CHECK(all[0] == "large enough for a file");
   CHECK(
       all[1].starts_with("error: cannot fetch shuffle_1_8_0 from " + a.id.address + " in 4 tries"));
+}
+
+TEST_CASE("map outputs of the same host come over the socket where files are not to be read",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "host");
+  Process b(files, "2", "host", {},
+            conf::Conf{}.with("spark.shuffle.readHostLocalDisk", "false"));
+  const std::atomic<bool> killed{false};
+  a.write(7, "large enough for a file");
+  b.transfer->set_local_dirs(a.id.executor, a.blocks->local_dirs());
+  const auto fetch = [&] { return drain(*b.transfer->fetch({want(a, "shuffle_1_7_0")}, killed))[0]; };
+  CHECK(fetch() == "large enough for a file");
+  a.transfer->stop();  // the file is there still
+  CHECK(fetch().starts_with("error: cannot fetch shuffle_1_7_0 from " + a.id.address));
 }
 
 TEST_CASE("a kill, and a stop, end a stream that waits", "[block_transfer]") {
