@@ -87,7 +87,7 @@ TEST_CASE("a driver finds its addresses in the file that a setting names", "[wor
         std::vector<DriverResources>{{{"driver-1"}, {{"gpu", {"0"}}}}});
 }
 
-TEST_CASE("M34 a worker's page and JSON show its addresses", "[worker]") {
+TEST_CASE("M32 M36 a worker's page and JSON show its addresses", "[worker]") {
   ResourceRun r;
   ApplicationDescription d = app_of();
   d.resources_per_executor = {{"gpu", 1}};

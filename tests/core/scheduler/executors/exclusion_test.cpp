@@ -122,6 +122,29 @@ TEST_CASE("S15 S22 executors and hosts excluded for the application get no offer
   CHECK(c.seen<TaskStarted>().size() == c.seen<TaskEnded>().size() + 1);
 }
 
+TEST_CASE("an executor that joins on an excluded host gets no tasks until its time is over",
+          "[health]") {
+  DriverOptions o = excluding(GENERATE(0, 8));
+  o.exclusion.application_executors_per_host = 1;
+  o.executor_timeout = 24h;
+  Cluster c(o);
+  c.executor("1", 4, "bad");
+  c.executor("2", 4, "good");
+  const uint64_t t = c.job(rdd(8));
+  for (int i = 0; i < 2; ++i) c.fail(c.one_on("1"));
+  c.finish(t, 1s);
+  REQUIRE(c.driver.tasks().health()->any_excluded());
+  c.executor("3", 4, "bad");
+  const uint64_t second = c.job(rdd(20));
+  for (const Sent& s : c.live()) CHECK(s.executor == "2");
+  c.advance(1h + 1s);
+  c.answer_revocations();
+  c.advance(1s);
+  CHECK_FALSE(c.live().empty());
+  CHECK(c.one_on("3").executor == "3");
+  c.on(CancelJob{second, ""});
+}
+
 TEST_CASE("S26 excluded executors come back with the first round of offers after their time",
           "[health]") {
   Cluster c(excluding(GENERATE(0, 8)));

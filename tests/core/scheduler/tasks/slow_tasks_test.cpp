@@ -304,6 +304,28 @@ TEST_CASE("without counts of records the efficiency rule excuses nobody", "[spec
   CHECK(c.submitted() == Ints{1});
 }
 
+TEST_CASE("T38 a partition made elsewhere says nothing of how long tasks take", "[speculation]") {
+  DriverOptions o = eager();
+  o.speculation.quantile = 0.1;  // one success is enough
+  TaskBed b(o);
+  const int32_t e = b.add("exec1", "h1");
+  b.add("exec2", "h2");
+  b.submit(0, 10);
+  const auto running = b.offer({{e, 8}});
+  REQUIRE(running.size() == 8);
+  b.turn([&](Turn& t) { b.tasks.output_completed(StageId{0}, 8, t); });
+  REQUIRE(b.set(0).successes() == 1);
+  b.now += 1h;
+  const auto slow = [&] {
+    b.events.clear();
+    b.turn([&](Turn& t) { b.tasks.speculation_timer(t); });
+    return b.seen<SpeculativeTaskSubmitted>().size();
+  };
+  CHECK(slow() == 0);
+  b.succeed(running[0]);
+  CHECK(slow() == 7);
+}
+
 TEST_CASE("T45 a task that would outlive its decommissioned executor gets a copy",
           "[speculation]") {
   DriverOptions o = speculating();
