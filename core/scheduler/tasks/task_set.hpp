@@ -132,8 +132,8 @@ class TaskSet {
   /// Failures so far, with this one.
   int32_t count_failure(int32_t index) { return ++task(index).failures; }
   /// An executor died, perhaps by this task, under an attempt that had a slot but had not said that
-  /// it ran. True: not for the first time. A task that ends its process before it could report would else be tried
-  /// without end.
+  /// it ran. True: not for the first time. A task that ends its process before it could report
+  /// would else be tried without end.
   bool lost_before_report(int32_t index) {
     const bool before = task(index).lost_unreported;
     task(index).lost_unreported = true;

@@ -68,7 +68,7 @@ struct Honoured {
 };
 
 /// None: 0.
-double seconds(std::optional<Duration> d) {
+double in_seconds(std::optional<Duration> d) {
   return std::chrono::duration<double>(d.value_or(Duration{0})).count();
 }
 
@@ -78,21 +78,21 @@ const Honoured kHonoured[] = {
     {"spark.task.cpus", "2", 2, SEEN(o.task_cpus)},
     {"spark.task.maxFailures", "70000", 70000, SEEN(o.max_task_failures)},
     {"tinderbox.task.launchAhead", "7", 7, SEEN(o.launch_ahead)},
-    {"tinderbox.task.launchAhead.window", "7s", 7, SEEN(seconds(o.launch_ahead_window))},
+    {"tinderbox.task.launchAhead.window", "7s", 7, SEEN(in_seconds(o.launch_ahead_window))},
     {"spark.stage.maxConsecutiveAttempts", "7", 7, SEEN(o.max_consecutive_attempts)},
     {"spark.stage.maxAttempts", "7", 7, SEEN(o.max_stage_attempts)},
-    {"spark.locality.wait", "7s", 7, SEEN(seconds(o.locality_wait_process))},
-    {"spark.locality.wait.process", "7s", 7, SEEN(seconds(o.locality_wait_process))},
-    {"spark.locality.wait.node", "7s", 7, SEEN(seconds(o.locality_wait_node))},
-    {"spark.locality.wait.rack", "7s", 7, SEEN(seconds(o.locality_wait_rack))},
+    {"spark.locality.wait", "7s", 7, SEEN(in_seconds(o.locality_wait_process))},
+    {"spark.locality.wait.process", "7s", 7, SEEN(in_seconds(o.locality_wait_process))},
+    {"spark.locality.wait.node", "7s", 7, SEEN(in_seconds(o.locality_wait_node))},
+    {"spark.locality.wait.rack", "7s", 7, SEEN(in_seconds(o.locality_wait_rack))},
     {"spark.locality.wait.legacyResetOnTaskLaunch", "true", 1, SEEN(o.locality_legacy_reset)},
     {"spark.shuffle.reduceLocality.enabled", "false", 0, SEEN(o.reduce_locality)},
-    {"spark.scheduler.revive.interval", "7s", 7, SEEN(seconds(o.revive_interval))},
-    {"spark.starvation.timeout", "7s", 7, SEEN(seconds(o.starvation_timeout))},
-    {"spark.standalone.executorRemoveDelayOnDisconnection", "7s", 7, SEEN(seconds(o.remove_delay))},
-    {"spark.network.timeout", "77s", 77, SEEN(seconds(o.executor_timeout))},
-    {"spark.storage.blockManagerHeartbeatTimeoutMs", "77s", 77, SEEN(seconds(o.executor_timeout))},
-    {"spark.network.timeoutInterval", "7s", 7, SEEN(seconds(o.executor_check_interval))},
+    {"spark.scheduler.revive.interval", "7s", 7, SEEN(in_seconds(o.revive_interval))},
+    {"spark.starvation.timeout", "7s", 7, SEEN(in_seconds(o.starvation_timeout))},
+    {"spark.standalone.executorRemoveDelayOnDisconnection", "7s", 7, SEEN(in_seconds(o.remove_delay))},
+    {"spark.network.timeout", "77s", 77, SEEN(in_seconds(o.executor_timeout))},
+    {"spark.storage.blockManagerHeartbeatTimeoutMs", "77s", 77, SEEN(in_seconds(o.executor_timeout))},
+    {"spark.network.timeoutInterval", "7s", 7, SEEN(in_seconds(o.executor_check_interval))},
     {"spark.driver.maxResultSize", "7b", 7, SEEN(o.max_result_size)},
     {"spark.rpc.message.maxSize", "7", 7 << 20, SEEN(o.max_message_size)},
     {"spark.executor.cores", "7", 7, SEEN(o.profile.executor.cores.value_or(0))},
@@ -110,26 +110,26 @@ const Honoured kHonoured[] = {
     {"spark.excludeOnFailure.stage.maxFailedExecutorsPerNode", "7", 7, SEEN(o.exclusion.stage_executors_per_host)},
     {"spark.excludeOnFailure.application.maxFailedTasksPerExecutor", "7", 7, SEEN(o.exclusion.application_tasks_per_executor)},
     {"spark.excludeOnFailure.application.maxFailedExecutorsPerNode", "7", 7, SEEN(o.exclusion.application_executors_per_host)},
-    {"spark.excludeOnFailure.timeout", "7s", 7, SEEN(seconds(o.exclusion.timeout))},
-    {"spark.scheduler.executorTaskExcludeOnFailureTime", "7s", 7, SEEN(seconds(o.exclusion.timeout))},
+    {"spark.excludeOnFailure.timeout", "7s", 7, SEEN(in_seconds(o.exclusion.timeout))},
+    {"spark.scheduler.executorTaskExcludeOnFailureTime", "7s", 7, SEEN(in_seconds(o.exclusion.timeout))},
     {"spark.excludeOnFailure.killExcludedExecutors", "true", 1, SEEN(o.exclusion.kill)},
     {"spark.excludeOnFailure.killExcludedExecutors.decommission", "true", 1, SEEN(o.exclusion.decommission)},
     {"spark.excludeOnFailure.application.fetchFailure.enabled", "true", 1, SEEN(o.exclusion.fetch_failure)},
-    {"spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout", "7s", 7, SEEN(seconds(o.exclusion.unschedulable_timeout))},
+    {"spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout", "7s", 7, SEEN(in_seconds(o.exclusion.unschedulable_timeout))},
 
     {"spark.speculation", "false", 0, SEEN(o.speculation.enabled)},
-    {"spark.speculation.interval", "7s", 7, SEEN(seconds(o.speculation.interval))},
+    {"spark.speculation.interval", "7s", 7, SEEN(in_seconds(o.speculation.interval))},
     {"spark.speculation.multiplier", "7", 7, SEEN(o.speculation.multiplier)},
     {"spark.speculation.quantile", "0.5", 0.5, SEEN(o.speculation.quantile)},
-    {"spark.speculation.minTaskRuntime", "7s", 7, SEEN(seconds(o.speculation.min_runtime))},
-    {"spark.speculation.task.duration.threshold", "7s", 7, SEEN(seconds(o.speculation.duration_threshold))},
+    {"spark.speculation.minTaskRuntime", "7s", 7, SEEN(in_seconds(o.speculation.min_runtime))},
+    {"spark.speculation.task.duration.threshold", "7s", 7, SEEN(in_seconds(o.speculation.duration_threshold))},
     {"spark.speculation.efficiency.enabled", "false", 0, SEEN(o.speculation.efficiency)},
     {"spark.speculation.efficiency.longRunTaskFactor", "7", 7, SEEN(o.speculation.long_run_factor)},
     {"spark.speculation.efficiency.processRateMultiplier", "0.5", 0.5, SEEN(o.speculation.process_rate_multiplier)},
-    {"spark.executor.decommission.killInterval", "7s", 7, SEEN(seconds(o.speculation.decommission_kill_interval))},
+    {"spark.executor.decommission.killInterval", "7s", 7, SEEN(in_seconds(o.speculation.decommission_kill_interval))},
 
-    {"spark.barrier.sync.timeout", "7s", 7, SEEN(seconds(o.barrier.sync_timeout))},
-    {"spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "7s", 7, SEEN(seconds(o.barrier.slots_interval))},
+    {"spark.barrier.sync.timeout", "7s", 7, SEEN(in_seconds(o.barrier.sync_timeout))},
+    {"spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "7s", 7, SEEN(in_seconds(o.barrier.slots_interval))},
     {"spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures", "7", 7, SEEN(o.barrier.slots_max_failures)},
 
     {"spark.dynamicAllocation.enabled", "false", 0, SEEN(o.allocation.has_value())},
@@ -137,11 +137,11 @@ const Honoured kHonoured[] = {
     {"spark.dynamicAllocation.maxExecutors", "7", 7, SEEN(o.allocation->max_executors)},
     {"spark.dynamicAllocation.initialExecutors", "7", 7, SEEN(o.allocation->initial_executors)},
     {"spark.executor.instances", "7", 7, SEEN(o.allocation->initial_executors)},
-    {"spark.dynamicAllocation.schedulerBacklogTimeout", "7s", 7, SEEN(seconds(o.allocation->backlog_timeout))},
-    {"spark.dynamicAllocation.sustainedSchedulerBacklogTimeout", "7s", 7, SEEN(seconds(o.allocation->sustained_timeout))},
-    {"spark.dynamicAllocation.executorIdleTimeout", "7s", 7, SEEN(seconds(o.allocation->idle_timeout))},
-    {"spark.dynamicAllocation.cachedExecutorIdleTimeout", "7s", 7, SEEN(seconds(o.allocation->cached_idle_timeout))},
-    {"spark.dynamicAllocation.shuffleTracking.timeout", "7s", 7, SEEN(seconds(o.allocation->shuffle_timeout))},
+    {"spark.dynamicAllocation.schedulerBacklogTimeout", "7s", 7, SEEN(in_seconds(o.allocation->backlog_timeout))},
+    {"spark.dynamicAllocation.sustainedSchedulerBacklogTimeout", "7s", 7, SEEN(in_seconds(o.allocation->sustained_timeout))},
+    {"spark.dynamicAllocation.executorIdleTimeout", "7s", 7, SEEN(in_seconds(o.allocation->idle_timeout))},
+    {"spark.dynamicAllocation.cachedExecutorIdleTimeout", "7s", 7, SEEN(in_seconds(o.allocation->cached_idle_timeout))},
+    {"spark.dynamicAllocation.shuffleTracking.timeout", "7s", 7, SEEN(in_seconds(o.allocation->shuffle_timeout))},
     {"spark.dynamicAllocation.shuffleTracking.enabled", "false", 0, SEEN(o.allocation->shuffle_tracking)},
     {"spark.dynamicAllocation.executorAllocationRatio", "0.5", 0.5, SEEN(o.allocation->ratio)},
     {"spark.decommission.enabled", "false", 0, SEEN(o.allocation->decommission)},
@@ -150,15 +150,15 @@ const Honoured kHonoured[] = {
     {"spark.storage.decommission.shuffleBlocks.enabled", "false", 0, SEEN(o.migration.shuffles)},
     {"spark.storage.decommission.rddBlocks.enabled", "false", 0, SEEN(o.migration.rdds)},
     {"spark.storage.decommission.maxReplicationFailuresPerBlock", "7", 7, SEEN(o.migration.max_failures)},
-    {"spark.storage.decommission.replicationReattemptInterval", "7s", 7, SEEN(seconds(o.migration.reattempt_interval))},
+    {"spark.storage.decommission.replicationReattemptInterval", "7s", 7, SEEN(in_seconds(o.migration.reattempt_interval))},
     {"spark.storage.decommission.shuffleBlocks.maxThreads", "7", 7, SEEN(o.migration.max_threads)},
-    {"spark.executor.decommission.forceKillTimeout", "7s", 7, SEEN(seconds(o.force_kill_timeout))},
+    {"spark.executor.decommission.forceKillTimeout", "7s", 7, SEEN(in_seconds(o.force_kill_timeout))},
     {"spark.scheduler.maxRetainedRemovedDecommissionExecutors", "7", 7, SEEN(o.max_retained_decommissioned)},
     {"spark.scheduler.maxRetainedUnknownDecommissionExecutors", "7", 7, SEEN(o.max_retained_unknown_decommissioned)},
     {"spark.stage.ignoreDecommissionFetchFailure", "false", 0, SEEN(o.ignore_decommission_fetch_failure)},
     {"spark.files.fetchFailure.unRegisterOutputOnHost", "true", 1, SEEN(o.unregister_outputs_on_host)},
 
-    {"spark.kubernetes.executor.rollInterval", "7s", 7, SEEN(o.rolling ? seconds(o.rolling->interval) : 0)},
+    {"spark.kubernetes.executor.rollInterval", "7s", 7, SEEN(o.rolling ? in_seconds(o.rolling->interval) : 0)},
 };
 #undef SEEN
 // clang-format on
@@ -179,8 +179,7 @@ TEST_CASE("each setting of the scheduler reaches the driver", "[driver_options]"
   const DriverOptions before = driver_options(base, backend, AppId{"app-1"});
   for (const Honoured& h : kHonoured) {
     CAPTURE(h.key);
-    const DriverOptions o =
-        driver_options(base.with(h.key, h.value), backend, AppId{"app-1"});
+    const DriverOptions o = driver_options(base.with(h.key, h.value), backend, AppId{"app-1"});
     CHECK(h.seen(before) != h.want);
     CHECK(h.seen(o) == h.want);
   }

@@ -98,12 +98,13 @@ TEST_CASE("map outputs of the same host come over the socket where files are not
           "[block_transfer]") {
   tinderbox::test::FakeFiles files;
   Process a(files, "1", "host");
-  Process b(files, "2", "host", {},
-            conf::Conf{}.with("spark.shuffle.readHostLocalDisk", "false"));
+  Process b(files, "2", "host", {}, conf::Conf{}.with("spark.shuffle.readHostLocalDisk", "false"));
   const std::atomic<bool> killed{false};
   a.write(7, "large enough for a file");
   b.transfer->set_local_dirs(a.id.executor, a.blocks->local_dirs());
-  const auto fetch = [&] { return drain(*b.transfer->fetch({want(a, "shuffle_1_7_0")}, killed))[0]; };
+  const auto fetch = [&] {
+    return drain(*b.transfer->fetch({want(a, "shuffle_1_7_0")}, killed))[0];
+  };
   CHECK(fetch() == "large enough for a file");
   a.transfer->stop();  // the file is there still
   CHECK(fetch().starts_with("error: cannot fetch shuffle_1_7_0 from " + a.id.address));

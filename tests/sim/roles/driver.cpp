@@ -128,8 +128,7 @@ void SimDriver::post(DriverEvent event) {
 void SimDriver::apply(const KillBackendExecutor& e) {
   const Executors& known = machine().executors();
   for (int32_t slot = 0; slot < known.count(); ++slot)
-    if (known.at(slot).id == e.executor && known.decommission_of(slot) &&
-        known.at(slot).killing)
+    if (known.at(slot).id == e.executor && known.decommission_of(slot) && known.at(slot).killing)
       in_.checks.reached(Path::ForceKilled);
   backend_.kill(e.executor);
 }
