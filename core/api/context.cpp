@@ -64,7 +64,7 @@ struct Context::State {
   };
   mutable net::Mutex mutex;
   core::Runtime* runtime GUARDED_BY(mutex);  // null: the context is gone
-  const int64_t number = next_context();  // of the context among all of the process
+  const int64_t number = next_context();     // of the context among all of the process
   std::string checkpoint_dir GUARDED_BY(mutex);
   std::map<RddId, Mark> marked GUARDED_BY(mutex);
   std::set<RddId> checkpointed GUARDED_BY(mutex);

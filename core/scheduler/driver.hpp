@@ -55,9 +55,7 @@ class Driver {
   void handle(PeerLost& event, Turn& turn);
   void handle(SubmitJob& event, Turn& turn) { dag_.submit(std::move(event.job), turn); }
   void handle(CancelJob& event, Turn& turn) { dag_.cancel_job(event.ticket, event.reason, turn); }
-  void handle(CancelJobById& event, Turn& turn) {
-    dag_.cancel_job(event.job, event.reason, turn);
-  }
+  void handle(CancelJobById& event, Turn& turn) { dag_.cancel_job(event.job, event.reason, turn); }
   void handle(CancelJobGroup& event, Turn& turn) {
     dag_.cancel_group(event.group, event.future, turn);
   }

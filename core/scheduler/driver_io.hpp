@@ -124,13 +124,12 @@ struct DriverTimer {
   bool operator==(const DriverTimer&) const = default;
 };
 
-using DriverEvent =
-    std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
-                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
-                 BackendExecutorExited, BackendWorkerRemoved, BackendDead, BackendStatus,
-                 ResultFetched, UnpersistRdd, DestroyBroadcast, ForgetShuffle, CheckpointDone,
-                 ShipFiles, StopDriver, DriverTimer, StartDriver, BackendExecutorDecommissioned,
-                 CancelJobById>;
+using DriverEvent = std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
+                                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
+                                 BackendExecutorExited, BackendWorkerRemoved, BackendDead,
+                                 BackendStatus, ResultFetched, UnpersistRdd, DestroyBroadcast,
+                                 ForgetShuffle, CheckpointDone, ShipFiles, StopDriver, DriverTimer,
+                                 StartDriver, BackendExecutorDecommissioned, CancelJobById>;
 
 // ---- effects beside Send<ToExecutor>, Disconnect, After<DriverTimer>, Log ----------------------
 

@@ -89,8 +89,8 @@ struct TaskEnded {
   TaskInfo task;
   HeapOptional<TaskEndReason> reason;  // none: Success
   std::optional<TaskMetrics> metrics;
-  /// What it added, as far as it counts; an Accumulator's added() reads it. The accumulators have it
-  /// by the time a listener hears of it. Source: Spark TaskInfo.accumulables.
+  /// What it added, as far as it counts; an Accumulator's added() reads it. The accumulators have
+  /// it by the time a listener hears of it. Source: Spark TaskInfo.accumulables.
   std::vector<AccumulatorUpdate> accumulators{};
   TaskEndKind kind() const { return reason ? reason->kind : TaskEndKind::Success; }
 };

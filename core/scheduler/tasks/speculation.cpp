@@ -71,8 +71,7 @@ std::optional<Speculation::Rule> Speculation::rule() const {
   if (runtimes_.count() >= needed_)
     return Rule{std::max(times(options_.multiplier, runtimes_.value()), options_.min_runtime),
                 options_.efficiency};
-  if (limited && tasks_ <= slots_)
-    return Rule{*options_.duration_threshold, false};
+  if (limited && tasks_ <= slots_) return Rule{*options_.duration_threshold, false};
   return std::nullopt;
 }
 

@@ -165,8 +165,8 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
     TaskEndReason reason = task_end(TaskEndKind::ExecutorLostFailure);
     reason.executor = executors_.at(executor).id;
     // A loss that was nobody's fault says nothing about the next one.
-    const bool blamed = loss.caused_by_app &&
-                        (a->running || (!a->ahead && a->set->lost_before_report(a->index)));
+    const bool blamed =
+        loss.caused_by_app && (a->running || (!a->ahead && a->set->lost_before_report(a->index)));
     reason.exit_caused_by_app = blamed;
     reason.description = loss.reason;
     failed(id, std::move(reason), nullptr, turn);

@@ -197,14 +197,15 @@ class TaskSet {
   }
 
  private:
-  struct Task {
-    int32_t attempts = 0;
-    int32_t failures = 0;  // spark.task.maxFailures may be any int
-    uint8_t copies = 0;
-    bool successful : 1 = false;
-    bool queued : 1 = true;  // counted in pending_
-    bool lost_unreported : 1 = false;
+  struct Task {  // eight bytes: a stage may have millions, and each keeps one when it is done
+    uint64_t attempts : 27 = 0;
+    uint64_t failures : 27 = 0;
+    uint64_t copies : 7 = 0;
+    uint64_t successful : 1 = false;
+    uint64_t queued : 1 = true;  // counted in pending_
+    uint64_t lost_unreported : 1 = false;
   };
+  static_assert(sizeof(Task) == 8);
   Task& task(int32_t i) { return tasks_[static_cast<size_t>(i)]; }
   const Task& task(int32_t i) const { return tasks_[static_cast<size_t>(i)]; }
   bool wanted(int32_t i) const { return !task(i).successful && task(i).copies == 0; }

@@ -130,8 +130,7 @@ TEST_CASE("D67 each end of a task brings what it added, which is merged by then"
   auto sum = d.context.long_accumulator("sum");
   const auto sums = std::make_shared<Sums>(sum);
   d.context.add_listener(sums);
-  d.context.range(1, 11, 1, 10).foreach (
-      capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
+  d.context.range(1, 11, 1, 10).foreach (capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
   CHECK(sum.value() == 55);
   d.runtime->stop();
   CHECK(sums->ends == 10);

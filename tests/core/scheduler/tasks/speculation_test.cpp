@@ -176,8 +176,7 @@ TEST_CASE("an output that is lost is told of as the attempt that made it", "[spe
   REQUIRE(c.copies().size() == 1);
   const Sent copy = c.copies()[0], original = c.on("A", copy.partition);
   const auto may_commit = [&](const Sent& one) {
-    c.from(one.executor,
-           AskPermissionToCommit{1, one.stage, 0, one.partition, one.number, one.id});
+    c.from(one.executor, AskPermissionToCommit{1, one.stage, 0, one.partition, one.number, one.id});
     return c.messages<CommitAnswer>(one.executor).at(0).allowed;
   };
   CHECK(may_commit(original));
