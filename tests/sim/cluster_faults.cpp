@@ -16,8 +16,9 @@ void Cluster::begin(const Fault& f) {
   if (f.kind >= kFirstOfManager) return struck(f, manager_->begin(f));
   if (!e || !driver_.opened()) return;
   if (f.kind == Kind::CrashDriver || f.kind == Kind::PauseDriver) return driver_fault(f);
+  if (f.kind == Kind::Unpersist || f.kind == Kind::CutBlocks || f.kind == Kind::LoseBlocks)
+    return await(f, world_.now() + f.length);
   if (f.kind > Kind::CrashDriver || f.kind == Kind::KillTask) return struck(f, user_fault(f));
-  if (f.kind == Kind::CutBlocks) return cut_blocks(f, world_.now() + f.length);
   if (f.kind == Kind::PartitionExecutors) return partition_executors(f, *e);
   if (f.kind >= Kind::DecommissionExecutor) return struck(f, decommission(f, *e));
   executor_fault(f, *e);
@@ -33,10 +34,25 @@ std::function<void()> Cluster::strikes(const Fault& f) {
 }
 
 /// At the first executor, from the fault's target on, at which `strike` meets something.
-void Cluster::strike_any(const Fault& f, const std::function<bool(SimExecutor&)>& strike) {
+bool Cluster::strike_any(const Fault& f, const std::function<bool(SimExecutor&)>& strike) {
   const auto count = static_cast<int32_t>(fleet_.all().size());
   for (int32_t i = 0; i < count; ++i)
-    if (SimExecutor* const e = fleet_.pick(f.target + i); e && strike(*e)) return struck(f, true);
+    if (SimExecutor* const e = fleet_.pick(f.target + i); e && strike(*e)) return true;
+  return false;
+}
+
+/// What there is only now and then is struck when it is there, within the fault's length.
+void Cluster::await(const Fault& f, Time until) {
+  if (seldom_fault(f)) return struck(f, true);
+  if (world_.now() < until && !checks_.all_ended())
+    world_.after(nullptr, 50ms, [this, &f, until] { await(f, until); });
+}
+
+bool Cluster::seldom_fault(const Fault& f) {
+  if (!driver_.opened()) return false;
+  if (f.kind == Kind::CutBlocks) return cut_blocks(f);
+  if (f.kind == Kind::Unpersist) return unpersist(f);
+  return strike_any(f, [](SimExecutor& any) { return any.lose_blocks(); });
 }
 
 void Cluster::pause(const Fault& f, Process& p) {
@@ -66,9 +82,9 @@ void Cluster::executor_fault(const Fault& f, SimExecutor& e) {
       struck(f, true);
       return manager_->lose_host(p.host);
     case Kind::Cut:
-      return strike_any(f, [this](const SimExecutor& any) {
-        return network_.cut(*any.process(), *driver_.process());
-      });
+      return struck(f, strike_any(f, [this](const SimExecutor& any) {
+                      return network_.cut(*any.process(), *driver_.process());
+                    }));
     case Kind::PartitionDriver:
       return network_.partition(p.host, "driver", f.length, strikes(f));
     case Kind::SlowPeer:
@@ -81,42 +97,39 @@ void Cluster::executor_fault(const Fault& f, SimExecutor& e) {
     case Kind::Pause:
       return pause(f, p);
     case Kind::LoseFiles:
-      return strike_any(f, [this](SimExecutor& any) { return any.lose_files(world_.random()); });
-    case Kind::LoseBlocks:
-      return strike_any(f, [](SimExecutor& any) { return any.lose_blocks(); });
+      return struck(
+          f, strike_any(f, [this](SimExecutor& any) { return any.lose_files(world_.random()); }));
     case Kind::LoseResults:
       return e.lose_results(f.length + 2s);
     case Kind::DiskFull:
       return e.fill_disk(f.length);
     case Kind::TasksThrow:
-      return e.make_tasks_throw(f.length);
+      return e.make_tasks_throw(f.length + 2s);
     default:  // BuildFails
       fleet_.fail_next();
       return e.die(1, false, "crashed");
   }
 }
 
-/// Executors speak to each other now and then: the first ones that do within the fault's length are
-/// cut.
-void Cluster::cut_blocks(const Fault& f, Time until) {
+/// The first executors that are connected to each other. False: none are.
+bool Cluster::cut_blocks(const Fault& f) {
   const auto count = static_cast<int32_t>(fleet_.all().size());
   for (int32_t i = 0; i < count; ++i)
     for (int32_t j = 0; j < count; ++j) {
       const SimExecutor* const a = fleet_.pick(f.target + i);
       const SimExecutor* const b = fleet_.pick(f.other + j);
-      if (a && a != b && network_.cut(*a->process(), *b->process())) return struck(f, true);
+      if (a && a != b && network_.cut(*a->process(), *b->process())) return true;
     }
-  if (world_.now() < until && !checks_.all_ended())
-    world_.after(nullptr, 50ms, [this, &f, until] { cut_blocks(f, until); });
+  return false;
 }
 
+/// A host from all others on which executors are.
 void Cluster::partition_executors(const Fault& f, const SimExecutor& e) {
   const std::string& host = e.process()->host;
-  const auto count = static_cast<int32_t>(fleet_.all().size());
-  for (int32_t i = 0; i < count; ++i) {
-    const std::string& other = fleet_.pick(f.other + i)->process()->host;
-    if (other != host) return network_.partition(host, other, f.length, strikes(f));
-  }
+  std::set<std::string> others;
+  for (const auto& other : fleet_.all()) others.insert(other->process()->host);
+  others.erase(host);
+  for (const std::string& other : others) network_.partition(host, other, f.length, strikes(f));
 }
 
 /// Told by the executor itself or by the cluster manager. The disk may go first; some are taken
@@ -137,16 +150,14 @@ bool Cluster::decommission(const Fault& f, SimExecutor& e) {
 }
 
 bool Cluster::user_fault(const Fault& f) {
-  if (f.kind == Kind::KillTask) {
-    strike_any(f, [&](const SimExecutor& e) { return kill_task(f, e); });
-    return false;
-  }
-  if (f.kind != Kind::Unpersist) return cancel(f);
+  if (f.kind != Kind::KillTask) return cancel(f);
+  return strike_any(f, [&](const SimExecutor& e) { return kill_task(f, e); });
+}
+
+/// False: none is cached.
+bool Cluster::unpersist(const Fault& f) {
   const std::set<RddId> cached = cached_rdds();
-  if (cached.empty()) {
-    driver_.post(UnpersistRdd{RddId{f.target % lineage_.size()}});
-    return false;
-  }
+  if (cached.empty()) return false;
   driver_.post(UnpersistRdd{*std::next(
       cached.begin(), static_cast<std::ptrdiff_t>(static_cast<size_t>(f.target) % cached.size()))});
   return true;

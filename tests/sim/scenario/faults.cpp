@@ -43,9 +43,11 @@ const char* name_of(Fault::Kind kind) { return kFaultNames[static_cast<size_t>(k
 Fault::Kind random_kind(Random& r, bool standalone) {
   constexpr auto kOrders = static_cast<int64_t>(Fault::Kind::CrashDriver) + 1;
   constexpr auto kManager = static_cast<int64_t>(kFirstOfManager);
+  // These come more often than others, as they seldom meet anything.
+  if (r.chance(60)) return r.chance(600) ? Fault::Kind::PartitionExecutors : Fault::Kind::Unpersist;
   if (standalone && r.chance(300))
     return static_cast<Fault::Kind>(r.between(kManager, int64_t{kFaultKinds} - 1));
-  return static_cast<Fault::Kind>(r.chance(900) ? r.between(0, kOrders - 1)
+  return static_cast<Fault::Kind>(r.chance(850) ? r.between(0, kOrders - 1)
                                                 : r.between(kOrders, kManager - 1));
 }
 
@@ -55,10 +57,12 @@ Fault random_fault(Random& r, Duration window, bool standalone) {
   f.at = r.between(Duration{0}, window);
   f.length = r.chance(700) ? r.between(Duration{10ms}, Duration{3s})
                            : r.between(Duration{3s}, Duration{45s});
-  // Hosts have something to say to each other now and then.
+  // Hosts have something to say to each other now and then, and blocks are there for a while.
   if (f.kind == Fault::Kind::PartitionDriver || f.kind == Fault::Kind::PartitionExecutors ||
-      f.kind == Fault::Kind::PartitionMaster || f.kind == Fault::Kind::CutBlocks)
+      f.kind == Fault::Kind::PartitionMaster || f.kind == Fault::Kind::CutBlocks ||
+      f.kind == Fault::Kind::LoseBlocks || f.kind == Fault::Kind::Unpersist)
     f.length += 2s;
+  if (f.kind == Fault::Kind::PartitionExecutors) f.length += 10s;
   f.target = static_cast<int32_t>(r.between(0, 11));
   f.other = static_cast<int32_t>(r.between(0, 11));
   return f;
