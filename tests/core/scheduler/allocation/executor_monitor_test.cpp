@@ -223,6 +223,7 @@ TEST_CASE("A35 a stage that two jobs share is tracked until both have ended", "[
 
 TEST_CASE("A35 a shuffle service makes tracking needless", "[allocation]") {
   Output w(true);
+  CHECK(w.idle(60s) == Names{"1"});
   w.m.shuffle_cleaned(ShuffleId{0});
   CHECK(w.idle(60s) == Names{"1"});
 }

@@ -38,13 +38,17 @@ struct Health : ExecutorBed {
   void expire() {
     turn([&](Turn& t) { tracker->expire(t); });
   }
-  /// Removals asked for since the last call.
+  /// Removals asked for since the last call; why are in `reasons`.
   Strings removed() {
     Strings v;
-    for (const ExecutorRemoval& r : tracker->take_removals())
+    reasons.clear();
+    for (const ExecutorRemoval& r : tracker->take_removals()) {
       v.push_back(executors.at(r.executor).id.value + (r.decommission ? "*" : ""));
+      reasons.push_back(r.reason);
+    }
     return v;
   }
+  Strings reasons;
 };
 
 }  // namespace
@@ -224,11 +228,15 @@ TEST_CASE("H10 H11 excluded executors are killed or decommissioned when that is 
   h.add("4", "hostB");
   const std::string mark = mode == 2 ? "*" : "";
   h.failed(e1, {0, 1, 2, 3});
+  const std::string suffix = mode == 2 ? " (actually decommissioning)" : "";
+  const std::string key = " since spark.excludeOnFailure.killExcludedExecutors is set." + suffix;
   CHECK(h.removed() == (mode == 0 ? Strings{} : Strings{"1" + mark}));
+  if (mode > 0) CHECK(h.reasons.at(0) == "Killing excluded executor id 1" + key);
   h.failed(e2, {0, 1, 2, 3}, 1);
   CHECK(h.tracker->host_excluded(h.executors.at(e1).host));
   CHECK(h.removed() ==
         (mode == 0 ? Strings{} : Strings{"2" + mark, "1" + mark, "2" + mark, "3" + mark}));
+  if (mode > 0) CHECK(h.reasons.at(3) == "Killing all executors on excluded host hostA" + key);
 }
 
 TEST_CASE("H10 an excluded executor is exchanged for a new one, and its tasks are not blamed",
