@@ -15,7 +15,7 @@
 #include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/driver_io.hpp"
 #include "core/scheduler/executors/executors.hpp"
-#include "core/scheduler/migration.hpp"
+#include "core/scheduler/decommission/migration.hpp"
 #include "core/scheduler/options.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 #include "core/storage/block_master.hpp"

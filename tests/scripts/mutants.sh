@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Breaks one rule at a time and sees that a test notices: tests/scripts/mutants.sh [NAME…].
-# A tests/mutants/SUBJECT/NAME.patch starts with `rule: …` and `first: [tag]…`, and changes core/. It is applied to a
+# A tests/mutants/LAYER/SUBJECT/NAME.patch starts with `rule: …` and `first: [tag]…`, and changes core/. It is applied to a
 # copy of the tree; what it changes is compiled without optimisation, all else is as it was built. The tests of its tags
 # run, then those of all machines, then the simulator, until one fails. A mutant that all let pass has survived, one that
 # no longer applies or compiles is stale; both fail the run.
@@ -31,7 +31,7 @@ check() {
   [ $failed = 0 ]
 }
 if [ "${CHECK:-}" = 1 ]; then
-  check tests/mutants/*/*.patch
+  check tests/mutants/*/*/*.patch
   exit
 fi
 

@@ -1,4 +1,4 @@
-#include "core/scheduler/free_peers.hpp"
+#include "core/scheduler/decommission/free_peers.hpp"
 
 namespace tinderbox::core {
 
