@@ -53,7 +53,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kListenerQueueCapacity.spec,
     &kLocalityWait.spec, &kLocalityWaitProcess.spec, &kLocalityWaitNode.spec,
     &kLocalityWaitRack.spec, &kLocalityLegacyReset.spec, &kStageMaxConsecutiveAttempts.spec,
-    &kStageMaxAttempts.spec, &kStarvationTimeout.spec, &kBarrierSyncTimeout.spec,
+    &kStageMaxAttempts.spec, &kCancelledGroups.spec, &kStarvationTimeout.spec, &kBarrierSyncTimeout.spec,
     &kBarrierSlotsInterval.spec, &kBarrierSlotsMaxFailures.spec,
     &kReaperEnabled.spec, &kReaperPollingInterval.spec, &kReaperKillTimeout.spec,
     &kWorkerResourceAmount.spec, &kWorkerResourceScript.spec, &kWorkerResourcesFile.spec,

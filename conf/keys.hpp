@@ -348,6 +348,9 @@ inline constexpr Key<int> kStageMaxConsecutiveAttempts{
     "failed attempts of a stage in a row before its job fails"};
 inline constexpr Key<int> kStageMaxAttempts{"spark.stage.maxAttempts", "2147483647",
                                             "attempts of a stage in all before its job fails"};
+inline constexpr Key<int> kCancelledGroups{
+    "spark.scheduler.numCancelledJobGroupsToTrack", "1000",
+    "groups cancelled with their future jobs that are remembered, the last ones"};
 inline constexpr Key<Duration> kBarrierSyncTimeout{
     "spark.barrier.sync.timeout", "365d", Unit::kSecond,
     "how long the tasks of a barrier stage wait for each other"};

@@ -43,6 +43,13 @@ std::string short_site(const char* operation, const Site& site) {
   return std::string(operation) + " at " + std::string(file) + ":" + std::to_string(site.line());
 }
 
+/// Source: Spark SparkContext.throwIfInvalidTag.
+void check_tag(const std::string& tag) {
+  if (tag.empty() || tag.find(',') != std::string::npos)
+    throw std::invalid_argument("a job tag must not be empty or contain a comma, but was '" + tag +
+                                "'");
+}
+
 std::vector<std::string> split_tags(const std::string& text) {
   std::vector<std::string> tags;
   for (size_t start = 0; start < text.size();) {
@@ -132,11 +139,13 @@ std::vector<std::string> Context::job_tags() const {
   return split_tags(local_property(kTags).value_or(""));
 }
 
+void Context::cancel_jobs_with_tag(const std::string& tag) {
+  check_tag(tag);
+  runtime_.cancel_jobs_with_tag(tag);
+}
+
 void Context::add_job_tag(const std::string& tag) {
-  if (tag.empty() || tag.find(',') != std::string::npos) {
-    throw std::invalid_argument("a job tag must not be empty or contain a comma, but was '" + tag +
-                                "'");
-  }
+  check_tag(tag);
   auto tags = job_tags();
   if (std::find(tags.begin(), tags.end(), tag) != tags.end()) return;
   const std::string old = local_property(kTags).value_or("");
@@ -144,6 +153,7 @@ void Context::add_job_tag(const std::string& tag) {
 }
 
 void Context::remove_job_tag(const std::string& tag) {
+  check_tag(tag);
   std::string left;
   for (const auto& t : job_tags()) {
     if (t != tag) left += (left.empty() ? "" : ",") + t;

@@ -81,6 +81,7 @@ class Context {
   /// Whether cancelling a job of this thread interrupts its tasks.
   void set_interrupt_on_cancel(bool interrupt);
   void set_job_description(const std::string& description);
+  /// Errors: std::invalid_argument when it is empty or has a comma, as with all that take one.
   void add_job_tag(const std::string& tag);
   void remove_job_tag(const std::string& tag);
   void clear_job_tags();
@@ -99,11 +100,13 @@ class Context {
   void add_archive(const std::string& path) { runtime_.add_file(path, true); }
   /// Those that run fail with "Job N cancelled part of cancelled job group …".
   void cancel_job_group(const std::string& group) { runtime_.cancel_job_group(group, false); }
-  /// Those that come later fail too. The last 1000 such groups are remembered.
+  /// Those that come later fail too: spark.scheduler.numCancelledJobGroupsToTrack groups, the last
+  /// ones, are remembered.
   void cancel_job_group_and_future_jobs(const std::string& group) {
     runtime_.cancel_job_group(group, true);
   }
-  void cancel_jobs_with_tag(const std::string& tag) { runtime_.cancel_jobs_with_tag(tag); }
+  /// Errors: as add_job_tag().
+  void cancel_jobs_with_tag(const std::string& tag);
   /// `job` and `stage` as listeners hear them; `reason` becomes part of JobFailed::what(). What is
   /// over, or never was, is no error.
   void cancel_job(JobId job, const std::string& reason = {}) { runtime_.cancel_job(job, reason); }

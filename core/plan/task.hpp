@@ -3,10 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -211,6 +213,17 @@ struct CommitDeniedException {
   StageId stage;
   int32_t partition = 0;
   int32_t attempt = 0;
+};
+
+/// Thrown when trying the task again would not help: its job fails at the first attempt. Source:
+/// Spark TaskOutputFileAlreadyExistException.
+struct FileAlreadyExistsException : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// As above: a value that was to travel can't be encoded. What was being handled is its cause.
+/// Source: java.io.NotSerializableException.
+struct NotSerializableException : std::runtime_error, std::nested_exception {
+  using std::runtime_error::runtime_error;
 };
 
 /// What a task attempt leaves behind when it succeeds.

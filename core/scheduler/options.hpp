@@ -85,6 +85,7 @@ struct DriverOptions {
   Duration launch_ahead_window{};      // tinderbox.task.launchAhead.window
   int32_t max_consecutive_attempts{};  // spark.stage.maxConsecutiveAttempts
   int32_t max_stage_attempts{};        // spark.stage.maxAttempts
+  size_t max_cancelled_groups = 0;     // spark.scheduler.numCancelledJobGroupsToTrack
   Duration locality_wait_process{};    // spark.locality.wait.process, .node, .rack
   Duration locality_wait_node{};
   Duration locality_wait_rack{};

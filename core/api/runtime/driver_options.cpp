@@ -72,6 +72,7 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   o.launch_ahead_window = conf.get(conf::kTaskLaunchAheadWindow);
   o.max_consecutive_attempts = conf.get(conf::kStageMaxConsecutiveAttempts);
   o.max_stage_attempts = conf.get(conf::kStageMaxAttempts);
+  o.max_cancelled_groups = static_cast<size_t>(std::max(0, conf.get(conf::kCancelledGroups)));
   o.locality_wait_process = conf.get(conf::kLocalityWaitProcess);
   o.locality_wait_node = conf.get(conf::kLocalityWaitNode);
   o.locality_wait_rack = conf.get(conf::kLocalityWaitRack);

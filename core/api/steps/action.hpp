@@ -13,6 +13,24 @@ struct RawResult {
   Bytes bytes;
 };
 
+/// Called in a catch block. Throws what was caught as NotSerializableException, unless memory was
+/// short.
+[[noreturn]] void fail_result();
+
+/// Errors: NotSerializableException when a part of the value throws.
+template <class T>
+void encode_result(Encoder& out, const T& value) {
+  if constexpr (kPlainMemory<T> || TextLike<T>) {
+    encode<T>(out, value);
+  } else {
+    try {
+      encode<T>(out, value);
+    } catch (...) {
+      fail_result();
+    }
+  }
+}
+
 /// f(Cursor<T>&, TaskContext&) → R; R travels by the record codec.
 template <class T, class F>
 class PartitionAction final : public RegisteredTerminal<PartitionAction<T, F>> {
@@ -27,7 +45,10 @@ class PartitionAction final : public RegisteredTerminal<PartitionAction<T, F>> {
     } else if constexpr (std::is_same_v<R, RawResult>) {
       return {Payload(f_(*cursor, context).bytes), {}};
     } else {
-      return {Payload(to_bytes<R>(f_(*cursor, context))), {}};
+      Bytes bytes;
+      Encoder out(bytes);
+      encode_result<R>(out, f_(*cursor, context));
+      return {Payload(std::move(bytes)), {}};
     }
   }
 
@@ -78,7 +99,7 @@ struct CollectRecords {
   RawResult operator()(Cursor<T>& in, TaskContext& context) const {
     RawResult result;
     Encoder out(result.bytes);
-    drive<T>(in, context, [&](T&& record) { return encode<T>(out, record), true; });
+    drive<T>(in, context, [&](T&& record) { return encode_result<T>(out, record), true; });
     return result;
   }
 };
@@ -92,7 +113,7 @@ struct TakeRecords {
     Encoder out(result.bytes);
     int64_t left = n.value;
     if (left > 0)
-      drive<T>(in, context, [&](T&& record) { return encode<T>(out, record), --left > 0; });
+      drive<T>(in, context, [&](T&& record) { return encode_result<T>(out, record), --left > 0; });
     return result;
   }
 };

@@ -91,6 +91,20 @@ void PartFile::commit() {
 
 void fail_empty() { throw std::domain_error("empty collection"); }
 
+void fail_result() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const NotSerializableException&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw NotSerializableException(e.what());
+  } catch (...) {
+    throw NotSerializableException("what was thrown has no message");
+  }
+}
+
 std::vector<int32_t> partition_range(int32_t from, int32_t to) {
   std::vector<int32_t> partitions(static_cast<size_t>(std::max(to - from, 0)));
   std::iota(partitions.begin(), partitions.end(), from);

@@ -1,5 +1,6 @@
 // Jobs from start to end: submission, success, failure, cancellation.
 #include <algorithm>
+#include <sstream>
 
 #include "core/plan/bytes.hpp"
 #include "core/scheduler/dag/dag_scheduler.hpp"
@@ -9,9 +10,6 @@ namespace tinderbox::core {
 
 namespace {
 
-/// How many groups cancelled for ever are remembered. Source: the default of
-/// spark.scheduler.numCancelledJobGroupsToTrack.
-constexpr size_t kCancelledGroups = 1000;
 constexpr const char* kAborted = "Job aborted due to stage failure: ";
 
 std::string property(const PropertiesPtr& properties, const std::string& key) {
@@ -20,9 +18,18 @@ std::string property(const PropertiesPtr& properties, const std::string& key) {
   return it == properties->end() ? std::string{} : it->second;
 }
 
+/// A job that was given no group is not in the one of the empty name.
+bool in_group(const PropertiesPtr& properties, const std::string& group) {
+  if (!properties) return false;
+  const auto it = properties->find("spark.jobGroup.id");
+  return it != properties->end() && it->second == group;
+}
+
 bool has_tag(const PropertiesPtr& properties, const std::string& tag) {
-  return ("," + property(properties, "spark.job.tags") + ",").find("," + tag + ",") !=
-         std::string::npos;
+  std::istringstream tags(property(properties, "spark.job.tags"));
+  for (std::string each; std::getline(tags, each, ',');)
+    if (each == tag) return true;
+  return false;
 }
 
 bool any_job(const Job&) { return true; }
@@ -49,13 +56,13 @@ void DagScheduler::submit(JobRequest request, Turn& turn) {
                         ". Total number of partitions: " + std::to_string(n),
                     turn);
   const JobId id{next_job_++};
+  if (request.partitions.empty() && !request.map_stage) return submit_empty(request, id, turn);
   if (const std::string group = cancelled_group_of(request); !group.empty())
     return refuse(request.ticket, id,
                   "Job " + std::to_string(id.value) +
                       " cancelled: Skip running a job that belongs to the cancelled job group " +
                       group,
                   turn);
-  if (request.partitions.empty() && !request.map_stage) return submit_empty(request, id, turn);
   std::string conflict = conflict_in(request);
   if (profiles_) tell_profiles(turn);
   if (!conflict.empty()) return refuse(request.ticket, id, std::move(conflict), turn);
@@ -294,11 +301,10 @@ void DagScheduler::cancel_group(const std::string& group, bool future, Turn& tur
   if (future) {
     std::erase(cancelled_groups_, group);
     cancelled_groups_.push_back(group);
-    if (cancelled_groups_.size() > kCancelledGroups) cancelled_groups_.pop_front();
+    if (cancelled_groups_.size() > options_.max_cancelled_groups) cancelled_groups_.pop_front();
   }
-  cancel_jobs_where(
-      [&](const Job& job) { return property(job.properties, "spark.jobGroup.id") == group; },
-      "part of cancelled job group " + group, turn);
+  cancel_jobs_where([&](const Job& job) { return in_group(job.properties, group); },
+                    "part of cancelled job group " + group, turn);
 }
 
 void DagScheduler::cancel_tag(const std::string& tag, Turn& turn) {

@@ -16,9 +16,13 @@ std::string task_text(const TaskEnd& end) {
   return "Task " + std::to_string(end.index) + " in stage " + end.set.id();
 }
 
-/// However often the task is tried, it fails by this.
-bool in_vain(const TaskEndReason& reason) {
-  return reason.class_name.ends_with("FileAlreadyExistsException");
+/// However often the task is tried, it fails by this. Null: it may be tried again.
+const char* in_vain(const TaskEndReason& reason) {
+  if (reason.class_name.ends_with("FileAlreadyExistsException"))
+    return " can not write to output file: ";
+  if (reason.class_name.ends_with("NotSerializableException"))
+    return " had a not serializable result: ";
+  return nullptr;
 }
 }  // namespace
 
@@ -230,11 +234,8 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
   if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
     turn.log(news ? Level::Warn : Level::Info, first_line(lost_text(end)));
   progress_.task_ended(end, turn);
-  if (!was_zombie && in_vain(end.reason))
-    abort(set,
-          task_text(end) + " can not write to output file: " + end.reason.description +
-              "; not retrying",
-          turn);
+  if (const char* why = was_zombie ? nullptr : in_vain(end.reason))
+    abort(set, task_text(end) + why + end.reason.description + "; not retrying", turn);
   else
     after_failure(set, end, turn);
   finish_if_done(set, turn);

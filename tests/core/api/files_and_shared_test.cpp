@@ -252,6 +252,11 @@ TEST_CASE("job properties belong to the thread", "[rdd]") {
   context.add_job_tag("a");
   context.add_job_tag("b");
   context.remove_job_tag("a");
+  for (const char* tag : {"", "a,b"}) {
+    CHECK_THROWS_AS(context.add_job_tag(tag), std::invalid_argument);
+    CHECK_THROWS_AS(context.remove_job_tag(tag), std::invalid_argument);
+    CHECK_THROWS_AS(context.cancel_jobs_with_tag(tag), std::invalid_argument);
+  }
   context.range(0, 3).count();
   CHECK(runtime.last_properties.at("spark.jobGroup.id") == "g");
   CHECK(runtime.last_properties.at("spark.job.description") == "counting");

@@ -150,6 +150,20 @@ TEST_CASE("an executor that has not said whether it gives a task back is not idl
   CHECK(pass(c, 100s).killed == std::vector<std::string>{"1", "2"});
 }
 
+TEST_CASE("T53 an executor whose task failed in vain is idle from then on", "[scaling]") {
+  Cluster c(scaled(0, 0, 4, 1));
+  c.on(StartDriver{});
+  c.executor("A", 1);
+  c.job(rdd(1));
+  CHECK(pass(c, 61s).killed.empty());
+  TaskEndReason reason;
+  reason.kind = TaskEndKind::ExceptionFailure;
+  reason.class_name = GENERATE("FileAlreadyExistsException", "NotSerializableException");
+  c.fail(c.live().at(0), reason);
+  CHECK(pass(c, 59s).killed.empty());
+  CHECK(pass(c, 2s).killed == std::vector<std::string>{"A"});
+}
+
 TEST_CASE("idle executors are decommissioned when that is on", "[scaling]") {
   DriverOptions o = scaled(0, 0, 4, 1);
   o.allocation->decommission = true;

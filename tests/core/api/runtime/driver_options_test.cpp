@@ -81,6 +81,8 @@ const Honoured kHonoured[] = {
     {"tinderbox.task.launchAhead.window", "7s", 7, SEEN(in_seconds(o.launch_ahead_window))},
     {"spark.stage.maxConsecutiveAttempts", "7", 7, SEEN(o.max_consecutive_attempts)},
     {"spark.stage.maxAttempts", "7", 7, SEEN(o.max_stage_attempts)},
+    {"spark.scheduler.numCancelledJobGroupsToTrack", "7", 7, SEEN(o.max_cancelled_groups)},
+    {"spark.scheduler.numCancelledJobGroupsToTrack", "-1", 0, SEEN(o.max_cancelled_groups)},
     {"spark.locality.wait", "7s", 7, SEEN(in_seconds(o.locality_wait_process))},
     {"spark.locality.wait.process", "7s", 7, SEEN(in_seconds(o.locality_wait_process))},
     {"spark.locality.wait.node", "7s", 7, SEEN(in_seconds(o.locality_wait_node))},

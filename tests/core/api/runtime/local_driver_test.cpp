@@ -1,5 +1,6 @@
 // The typed API on a real driver with a local executor: what fails in user code, and what listeners
 // hear of it.
+#include <future>
 #include <stdexcept>
 
 #include "conf/keys.hpp"
@@ -28,6 +29,16 @@ struct AddOnDriver {
   }
 };
 
+/// Has no bytes.
+struct Unwritable {
+  int value = 0;
+  template <class Self>
+  static auto record_fields(Self& self) {
+    if (in_task()) throw std::logic_error("it is open");
+    return std::tie(self.value);
+  }
+};
+
 /// Its events are read after stop().
 struct Heard : core::Listener {
   std::vector<core::ListenerEvent> all;
@@ -50,8 +61,10 @@ struct LocalDriver {
   Context context{*runtime};
 };
 
-/// At each end of a task: what that and all earlier ones added was in the accumulator.
+/// At each end of a task: what that and all earlier ones added was in the accumulator, though the
+/// thread that waits for the job is held at its first result until the first end was heard.
 struct Sums : core::Listener {
+  static inline std::promise<void> first_heard;
   LongAccumulator sum;
   int64_t told = 0;
   int ends = 0;
@@ -64,6 +77,7 @@ struct Sums : core::Listener {
       ++ends;
       told += sum.added(end->accumulators).value_or(0);
       merged = merged && sum.value() >= told;
+      if (ends == 1) first_heard.set_value();
     }
   }
 };
@@ -130,12 +144,44 @@ TEST_CASE("D67 each end of a task brings what it added, which is merged by then"
   auto sum = d.context.long_accumulator("sum");
   const auto sums = std::make_shared<Sums>(sum);
   d.context.add_listener(sums);
-  d.context.range(1, 11, 1, 10).foreach (capture(sum, [](const auto& s, int64_t x) { s.add(x); }));
+  const auto added = d.context.range(1, 11, 1, 10).map(capture(sum, [](const auto& s, int64_t x) {
+    s.add(x);
+    return x;
+  }));
+  const auto heard = Sums::first_heard.get_future().share();
+  static const std::shared_future<void>* first;
+  first = &heard;
+  CHECK(added.fold(int64_t{0}, [](int64_t a, int64_t b) {
+    if (!in_task()) first->wait();
+    return a + b;
+  }) == 55);
   CHECK(sum.value() == 55);
   d.runtime->stop();
   CHECK(sums->ends == 10);
   CHECK(sums->told == 55);
   CHECK(sums->merged);
+}
+
+TEST_CASE("T53 a result that can't be encoded fails its job at the first attempt",
+          "[local_driver]") {
+  LocalDriver d;
+  const auto open = d.context.range(0, 2, 1, 1).map([](int64_t) { return Unwritable(); });
+  const std::string why =
+      "Task 0 in stage 0.0 had a not serializable result: it is open; not retrying";
+  SECTION("collect") { CHECK_THROWS_WITH(open.collect(), Catch::Contains(why)); }
+  SECTION("take") { CHECK_THROWS_WITH(open.take(1), Catch::Contains(why)); }
+  SECTION("reduce") {
+    CHECK_THROWS_WITH(open.reduce([](Unwritable a, Unwritable) { return a; }),
+                      Catch::Contains(why));
+  }
+  CHECK(d.context.range(0, 2).count() == 2);
+  d.runtime->stop();
+  const std::vector<core::TaskEnded> ends = d.heard->of<core::TaskEnded>();
+  REQUIRE_FALSE(ends.empty());
+  CHECK(ends[0].reason->kind == TaskEndKind::ExceptionFailure);
+  CHECK(ends[0].reason->class_name == "tinderbox::core::NotSerializableException");
+  CHECK_THAT(ends[0].reason->stack, Catch::Contains("Caused by: std::logic_error: it is open"));
+  CHECK(d.heard->of<core::StageSubmitted>()[1].stage.stage.value == 1);
 }
 
 TEST_CASE("D79 sorting nothing runs no map task", "[local_driver]") {

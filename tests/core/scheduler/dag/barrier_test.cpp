@@ -139,6 +139,27 @@ TEST_CASE("a barrier task that fails by what no further attempt can help fails i
   c.check_clean();
 }
 
+// Spark too hears of the task's end before its set gives up.
+TEST_CASE("a barrier result task that fails in vain fails its job as any other of its stage",
+          "[dag]") {
+  Dag c;
+  const uint64_t t = c.job(together(2));
+  TaskEndReason open;
+  open.kind = TaskEndKind::ExceptionFailure;
+  open.class_name = "NotSerializableException";
+  open.description = "it is open";
+  c.fail(c.task(0, 0, 1), open);
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).starts_with(
+      "Job aborted due to stage failure: Could not recover from a failed barrier ResultStage. Most "
+      "recent failure reason: "));
+  CHECK_THAT(c.error(t), Catch::Contains("it is open"));
+  CHECK(c.seen<TaskEnded>().size() == 1);
+  kill_rest(c, 0, 0);
+  CHECK(c.submitted().size() == 1);
+  c.check_clean();
+}
+
 TEST_CASE("the fourth failed attempt of a barrier map stage aborts", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(1, {shuffle(together(2), 1)}));

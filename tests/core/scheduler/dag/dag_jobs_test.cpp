@@ -249,6 +249,39 @@ TEST_CASE("D84 a job is cancelled by its number, a group for later jobs too", "[
   c.check_clean();
 }
 
+TEST_CASE("D84 D86 a job without group or tag is in none, whatever is cancelled", "[dag]") {
+  Dag c;
+  const uint64_t plain = c.job(rdd(1));
+  const uint64_t unnamed = c.job(rdd(1), {0}, {{"spark.jobGroup.id", ""}});
+  const uint64_t tagged = c.job(rdd(1), {0}, {{"spark.job.tags", "a,b"}});
+  for (const char* tag : {"", "a,b", ",", "b,"}) c.on(CancelJobsWithTag{tag});
+  for (const uint64_t t : {plain, unnamed, tagged}) CHECK_FALSE(c.ended(t));
+  c.on(CancelJobGroup{""});
+  CHECK(c.error(unnamed) == "Job 1 cancelled part of cancelled job group ");
+  CHECK_FALSE(c.ended(plain));
+  CHECK_FALSE(c.ended(tagged));
+  c.on(CancelAllJobs{});
+  c.check_clean();
+}
+
+TEST_CASE("D84 as many groups are cancelled for ever as are tracked, the last ones", "[dag]") {
+  DriverOptions o = test_options();
+  o.max_cancelled_groups = 2;
+  Dag c(o);
+  const auto of = [](const char* group) {
+    return std::map<std::string, std::string>{{"spark.jobGroup.id", group}};
+  };
+  for (const char* group : {"A", "B", "A", "C"}) c.on(CancelJobGroup{group, true});
+  CHECK(c.ended(c.job(rdd(1), {0}, of("A"))));
+  CHECK(c.ended(c.job(rdd(1), {0}, of("C"))));
+  CHECK_FALSE(c.ended(c.job(rdd(1), {0}, of("B"))));
+  const uint64_t empty = c.job(rdd(1), {}, of("A"));
+  REQUIRE(c.ended(empty));
+  CHECK(c.error(empty).empty());
+  c.on(CancelAllJobs{});
+  c.check_clean();
+}
+
 TEST_CASE("a cluster manager that gives up fails jobs now and later", "[dag]") {
   Dag c;
   const uint64_t t = c.job(rdd(1));

@@ -127,20 +127,24 @@ TEST_CASE("T19 results over spark.driver.maxResultSize abort", "[task_scheduler]
         "than spark.driver.maxResultSize (2.0 MiB)");
 }
 
-TEST_CASE("T53 an output file that exists aborts at the first failure", "[task_scheduler]") {
+TEST_CASE("T53 an output file that exists, a result without bytes abort at the first failure",
+          "[task_scheduler]") {
+  const bool exists = GENERATE(true, false);
   Cluster c(test_options(GENERATE(0, 8)));
   c.executor("A", 1);
   const uint64_t t = c.job(rdd(1));
   TaskEndReason r;
   r.kind = TaskEndKind::ExceptionFailure;
-  r.class_name = "FileAlreadyExistsException";
-  r.description = "/out/part-00000";
+  r.class_name = exists ? "FileAlreadyExistsException" : "NotSerializableException";
+  r.description = exists ? "/out/part-00000" : "it is open";
   c.fail(c.live()[0], r);
   REQUIRE(c.ended(t));
-  CHECK(c.error(t) ==
-        "Job aborted due to stage failure: Task 0 in stage 0.0 can not write to output file: "
-        "/out/part-00000; not retrying");
-  CHECK(c.seen<TaskEnded>().size() == 1);
+  CHECK(c.error(t) == std::string("Job aborted due to stage failure: Task 0 in stage 0.0 ") +
+                          (exists ? "can not write to output file: /out/part-00000; not retrying"
+                                  : "had a not serializable result: it is open; not retrying"));
+  REQUIRE(c.seen<TaskEnded>().size() == 1);
+  CHECK(c.seen<TaskEnded>()[0].reason->class_name == r.class_name);
+  CHECK(c.live().empty());
   CHECK(c.driver.idle_state_is_clean());
 }
 
