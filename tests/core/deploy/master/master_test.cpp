@@ -221,7 +221,8 @@ TEST_CASE("M40 revoked leadership ends the process with 0", "[master]") {
   CHECK(exits[0].code == 0);
 }
 
-TEST_CASE("decommissioning takes a worker's executors away from their applications", "[master]") {
+TEST_CASE("M20 decommissioning takes a worker's executors away from their applications",
+          "[master]") {
   Run r;
   r.from(1, worker_of("a"));
   AppId app = r.add_app(100, app_of(10));

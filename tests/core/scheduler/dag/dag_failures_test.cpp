@@ -277,11 +277,15 @@ TEST_CASE("D38 outputs lost while their set is alive are made again", "[dag]") {
 
 TEST_CASE("D39 jobs that share a failing map stage fail alike", "[dag]") {
   Dag c;
-  const ShufflePtr s = shuffle(rdd(2), 2);
-  const uint64_t t1 = c.job(rdd(2, {s})), t2 = c.job(rdd(2, {s}));
+  const ShufflePtr shared = shuffle(rdd(2), 2), own = shuffle(rdd(2), 2);
+  const uint64_t t1 = c.job(rdd(2, {shared})), t2 = c.job(rdd(2, {shared, own}));
   while (!c.ended(t1)) c.fail(c.task(0, 0, 0), "no");
   REQUIRE(c.ended(t2));
   CHECK(c.error(t1) == c.error(t2));
+  Ints failed = c.completed(true);
+  std::sort(failed.begin(), failed.end());
+  CHECK(failed == Ints{0, 2});
+  CHECK(c.completed(false).empty());
   c.check_clean();
 }
 

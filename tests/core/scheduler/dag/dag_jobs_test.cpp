@@ -88,6 +88,21 @@ TEST_CASE("D14 cancel", "[dag]") {
   c.check_clean();
 }
 
+TEST_CASE("D48 a job that is to be interrupted by a value that is none is as any other", "[dag]") {
+  Dag c;
+  const std::map<std::string, std::string> invalid{{"spark.job.interruptOnCancel", "invalid"}};
+  const uint64_t failing = c.job(rdd(1), {0}, invalid);
+  while (!c.ended(failing)) c.fail(c.live().at(0), "no");
+  CHECK(c.error(failing).starts_with(
+      "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times"));
+  const uint64_t cancelled = c.job(rdd(1), {0}, invalid);
+  c.on(CancelJob{cancelled, ""});
+  REQUIRE(c.messages<KillTask>().size() == 1);
+  CHECK_FALSE(c.messages<KillTask>()[0].interrupt);
+  CHECK(c.error(cancelled) == "Job 1 cancelled ");
+  c.check_clean();
+}
+
 TEST_CASE("D40 a shared stage runs on when one of its jobs is cancelled", "[dag]") {
   Dag c;
   const ShufflePtr s0 = shuffle(rdd(1), 1);
