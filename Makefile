@@ -81,7 +81,7 @@ TEST_OBJ := $(B)/obj/tests/run.o $(call objects,$(TEST_SRC))
 SIM_OBJ := $(call objects,$(SIM_SRC))
 PCH := $(B)/obj/tests/pch.hpp
 STD := $(B)/obj/net/standard.hpp
--include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(SOURCES:%=$(B)/tidy/%.d)
+-include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(wildcard $(B)/tidy/bench/*.d) $(SOURCES:%=$(B)/tidy/%.d)
 
 # A target appears whole or not at all, so that two makes can share one build folder.
 compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $$(sed -n '1s|^// \([^ ]*\.cpp\)$$|\1|p' $< | grep . || echo $<)"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
@@ -163,7 +163,7 @@ one: $(B)/libraries
 
 ##: unit tests, layer and header checks, every tests/processes/…_test.sh; ends with `N passed, N failed`
 .PHONY: test
-test: test-packages all $(TEST_APPS) $(TEST_BIN) $(B)/tests/sim
+test: test-packages all $(TEST_APPS) $(BENCH_APPS) $(TEST_BIN) $(B)/tests/sim
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/scripts/all.sh
 
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=]
@@ -204,9 +204,10 @@ $(B)/headers/%.ok: % $(B)/libraries
 	@mkdir -p $(@D); echo '#include "$<"' | $(CXX) $(CPPFLAGS) $(CXXFLAGS) -O0 -x c++ -fsyntax-only \
 	  -MMD -MP -MF $(@:.ok=.d) -MT $@ - && touch $@
 
+LINTED := $(SOURCES) $(wildcard bench/*.cpp)
 ##: clang-format, the layers, clang-tidy checks and clang's thread-safety analysis; files that changed since
 .PHONY: lint
-lint: lint-packages format-check layers $(SOURCES:%=$(B)/tidy/%.ok)
+lint: lint-packages format-check layers $(LINTED:%=$(B)/tidy/%.ok)
 .PHONY: format-check layers format
 FORMATTED := $(SOURCES) $(HEADERS) $(sort $(shell find tests examples bench -name '*.cpp' 2>/dev/null))
 format-check: lint-packages
@@ -218,6 +219,8 @@ layers:
 format: lint-packages
 	@clang-format-16 -i $(FORMATTED)
 TIDY_FLAGS := -std=c++20 $(MARCH) $(WARNINGS) -Wthread-safety -Wno-unknown-warning-option
+$(B)/tidy/bench/%.ok: EXTRA := -I$(B)/include
+$(B)/tidy/bench/%.ok: $(B)/include/tinderbox.hpp
 $(B)/tidy/%.ok: % .clang-tidy $(B)/libraries | lint-packages
 	@mkdir -p $(@D); echo "  tidy $<"; $(CXX) $(CPPFLAGS) $(EXTRA) -std=c++20 -MM -MP -MF $(@:.ok=.d) -MT $@ $< && \
 	  { clang-tidy-16 --quiet $< -- $(CPPFLAGS) $(EXTRA) $(TIDY_FLAGS) > $@.log 2>&1 || { cat $@.log; exit 1; }; } && touch $@

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 . tests/processes/cluster.sh
 peers=${PEERS:-10000} long=${SECONDS_LONG:-30} processes=4
 app=$PWD/build/tests/peers
+[ -x "$app" ] || { echo "peers.sh: build/tests/peers is not built; make build/tests/peers does it" >&2; exit 1; }
 trap 'touch "$dir/stop"; stop_cluster; rm -rf "$dir"' EXIT
 ulimit -n "$(ulimit -Hn)"
 (( $(ulimit -n) > peers + 200 )) || { echo "peers.sh: $(ulimit -n) descriptors may be open, $((peers + 200)) are needed: skipped"; exit 0; }

@@ -235,9 +235,13 @@ void metg(Context& context, const char* name, const Pattern& pattern, const Opti
     const double reached = efficiency(grid, rounds, round, median(seconds), cores);
     std::printf("# %s: tasks of %.3g us, efficiency %.3f\n", name, us, reached);
     std::fflush(stdout);
+    if (reached < 0.5 && before_us == 0)
+      throw std::runtime_error(std::string(name) + ": even tasks of " + std::to_string(us) +
+                               " us keep the cores busy for " + std::to_string(reached) +
+                               " of the time only, at least 0.5 is needed; is the machine busy?");
     if (reached < 0.5) {
-      const double share = before == reached ? 0 : (before - 0.5) / (before - reached);
-      return report(name, before_us == 0 ? us : before_us + (us - before_us) * share, "us");
+      const double share = (before - 0.5) / (before - reached);
+      return report(name, before_us + (us - before_us) * share, "us");
     }
     before_us = us;
     before = reached;

@@ -4,4 +4,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 app=$PWD/build/bench/task_bench
+[ -x "$app" ] || { echo "task_bench.sh: build/bench/task_bench is not built; make build/bench/task_bench does it" >&2; exit 1; }
 exec "$app" submit --master "${MASTER:-local-cluster[2,1,1024]}" --class task_bench "$app" "$@"

@@ -103,7 +103,7 @@ auto capture(A... a) {
                   "the lambda given to capture() must not capture anything itself: list the values "
                   "before it");
     (core::check_captured<std::tuple_element_t<I, decltype(all)>>(), ...);
-    return Captured<F, std::tuple_element_t<I, decltype(all)>...>{{std::get<I>(std::move(all))...}};
+    return Captured<F, std::tuple_element_t<I, decltype(all)>...>{{std::move(std::get<I>(all))...}};
   }(std::make_index_sequence<sizeof...(A) - 1>{});
 }
 

@@ -42,7 +42,7 @@ struct alignas(64) Executor {
   State state = State::Named;
   bool killing = false;   // the driver asked the cluster manager for its end
   bool excluded = false;  // for the application, after failures
-  // Owned by TaskScheduler, down to open_bytes; but for what registration sets.
+  // Down to open_bytes written by TaskScheduler, but for what registration sets and last_seen.
   int32_t slots = 0;
   int32_t running = 0;   // attempts sent and not ended, those ahead too
   int32_t ahead = 0;     // of them: beyond the slots
