@@ -52,7 +52,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kSchedulerMinRegisteredRatio.spec, &kSchedulerMaxRegisteredWait.spec,
     &kListenerQueueCapacity.spec,
     &kLocalityWait.spec, &kLocalityWaitProcess.spec, &kLocalityWaitNode.spec,
-    &kLocalityWaitRack.spec, &kLocalityLegacyReset.spec, &kStageMaxConsecutiveAttempts.spec,
+    &kLocalityLegacyReset.spec, &kStageMaxConsecutiveAttempts.spec,
     &kStageMaxAttempts.spec, &kCancelledGroups.spec, &kStarvationTimeout.spec, &kBarrierSyncTimeout.spec,
     &kBarrierSlotsInterval.spec, &kBarrierSlotsMaxFailures.spec,
     &kReaperEnabled.spec, &kReaperPollingInterval.spec, &kReaperKillTimeout.spec,

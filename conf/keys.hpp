@@ -339,8 +339,6 @@ inline constexpr Key<Duration> kLocalityWaitProcess{"spark.locality.wait.process
                                                     "the wait at PROCESS_LOCAL"};
 inline constexpr Key<Duration> kLocalityWaitNode{"spark.locality.wait.node", kLocalityWait,
                                                  "the wait at NODE_LOCAL"};
-inline constexpr Key<Duration> kLocalityWaitRack{"spark.locality.wait.rack", kLocalityWait,
-                                                 "the wait at RACK_LOCAL"};
 inline constexpr Key<bool> kLocalityLegacyReset{"spark.locality.wait.legacyResetOnTaskLaunch",
                                                 "false", "every launch restarts the wait"};
 inline constexpr Key<int> kStageMaxConsecutiveAttempts{

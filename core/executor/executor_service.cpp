@@ -128,7 +128,7 @@ class ExecutorService::Impl final : public DriverLink {
   }
 
   ServicesBuilt build(const ApplicationConfig& e) {
-    ServicesBuilt built;
+    ServicesBuilt built = services_built(conf_);
     task_cpus_ = std::max(1, e.task_cpus > 0 ? e.task_cpus : conf_.get(conf::kTaskCpus));
     Result<ResourceAddresses> resources = find_own_resources(e);
     if (!resources) {
@@ -146,14 +146,12 @@ class ExecutorService::Impl final : public DriverLink {
     }
     for (const std::string& line : blocks_->manager->skipped_dirs())
       net::log(net::Level::Warn, "Executor", line);
-    ExecutorServicesOptions services;
+    ExecutorServicesOptions services = executor_services_options(conf_);
     services.self = blocks_->id;
     services.driver = {{"driver"}, "", e.driver_block_address};
     services.properties = e.properties;
     services.properties[kFilesRoot] = files_root_;
-    services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
     services.seed = options_.executor.seed;
-    services.ask_timeout = conf_.get(conf::kRpcAskTimeout);
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
     start_runner();
@@ -163,8 +161,6 @@ class ExecutorService::Impl final : public DriverLink {
     built.ok = true;
     built.block_address = blocks_->id.address;
     built.local_dirs = blocks_->manager->local_dirs();
-    built.heartbeat_interval = conf_.get(conf::kExecutorHeartbeatInterval);
-    built.heartbeat_max_failures = conf_.get(conf::kExecutorHeartbeatMaxFailures);
     return built;
   }
 
@@ -337,6 +333,13 @@ class ExecutorService::Impl final : public DriverLink {
   bool reporting_ = false;
   std::string files_root_;  // where shipped files lie
 };
+
+ServicesBuilt services_built(const conf::Conf& conf) {
+  ServicesBuilt built;
+  built.heartbeat_interval = conf.get(conf::kExecutorHeartbeatInterval);
+  built.heartbeat_max_failures = conf.get(conf::kExecutorHeartbeatMaxFailures);
+  return built;
+}
 
 ExecutorService::ExecutorService(net::PollLoop& loop, net::Endpoint& endpoint,
                                  ExecutorServiceOptions options, OnExit on_exit)

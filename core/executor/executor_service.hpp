@@ -21,6 +21,9 @@ struct ExecutorServiceOptions {
   ProcessBlocks* shared_blocks = nullptr;
 };
 
+/// What the conf says of it; not `ok` yet.
+ServicesBuilt services_built(const conf::Conf& conf);
+
 /// Thread: the loop's, but for stop() and the destructor, which the owner calls after the loop
 /// ended. The destructor waits for the tasks that run, however long they take.
 class ExecutorService {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "conf/keys.hpp"
 #include "core/machine.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "core/storage/block_id.hpp"
@@ -46,6 +47,13 @@ class StoredMapOutput : public MapOutputWriter {
 };
 
 }  // namespace
+
+ExecutorServicesOptions executor_services_options(const conf::Conf& conf) {
+  ExecutorServicesOptions options;
+  options.broadcast_piece_size = conf.get(conf::kBroadcastBlockSize);
+  options.ask_timeout = conf.get(conf::kRpcAskTimeout);
+  return options;
+}
 
 ExecutorServices::ExecutorServices(ExecutorServicesOptions options, BlockManager& blocks,
                                    BlockTransfer& transfer, DriverLink& driver)

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "conf/conf.hpp"
 #include "core/plan/task.hpp"
 #include "core/storage/block_manager.hpp"
 #include "core/storage/block_transfer.hpp"
@@ -40,6 +41,9 @@ struct ExecutorServicesOptions {
   /// After this long without the driver's answer a call fails (spark.rpc.askTimeout). Zero: never.
   Duration ask_timeout{};
 };
+
+/// What the conf says of it; the rest is the caller's.
+ExecutorServicesOptions executor_services_options(const conf::Conf& conf);
 
 /// Thread: task threads call the TaskServices functions, the control loop the others.
 class ExecutorServices : public TaskServices {

@@ -86,9 +86,8 @@ struct DriverOptions {
   int32_t max_consecutive_attempts{};  // spark.stage.maxConsecutiveAttempts
   int32_t max_stage_attempts{};        // spark.stage.maxAttempts
   size_t max_cancelled_groups = 0;     // spark.scheduler.numCancelledJobGroupsToTrack
-  Duration locality_wait_process{};    // spark.locality.wait.process, .node, .rack
+  Duration locality_wait_process{};    // spark.locality.wait.process, .node
   Duration locality_wait_node{};
-  Duration locality_wait_rack{};
   bool locality_legacy_reset = false;  // spark.locality.wait.legacyResetOnTaskLaunch
   bool reduce_locality = false;        // spark.shuffle.reduceLocality.enabled
   Duration revive_interval{};          // spark.scheduler.revive.interval

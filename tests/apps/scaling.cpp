@@ -251,8 +251,11 @@ int run(Context& context, std::span<const std::string> args) {
   } else if (args[0] == "roll") {
     roll(context, *executors);
   } else if (args[0] == "decommission" || args[0] == "worker") {
-    const std::string victim = signal_one(context, *executors, SIGPWR,
-                                          args[0] == "worker" ? worker_process : executor_process);
+    const bool worker = args[0] == "worker";
+    const auto named = context.conf().find(worker ? "spark.worker.decommission.signal"
+                                                  : "spark.executor.decommission.signal");
+    const std::string victim = signal_one(context, *executors, named == "USR2" ? SIGUSR2 : SIGPWR,
+                                          worker ? worker_process : executor_process);
     require(executors->reason(victim) == "Finished decommissioning", executors->reason(victim));
     require(executors->failed_tasks() == 0, "tasks failed");
   } else if (args[0] == "signal") {

@@ -75,7 +75,6 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   o.max_cancelled_groups = static_cast<size_t>(std::max(0, conf.get(conf::kCancelledGroups)));
   o.locality_wait_process = conf.get(conf::kLocalityWaitProcess);
   o.locality_wait_node = conf.get(conf::kLocalityWaitNode);
-  o.locality_wait_rack = conf.get(conf::kLocalityWaitRack);
   o.locality_legacy_reset = conf.get(conf::kLocalityLegacyReset);
   o.reduce_locality = conf.get(conf::kShuffleReduceLocality);
   o.revive_interval = conf.get(conf::kSchedulerReviveInterval);

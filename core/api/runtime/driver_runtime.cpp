@@ -291,9 +291,9 @@ class RealDriverRuntime final : public DriverRuntime {
       throw conf::Error(listening.error().message);
     if (o.network)
       file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
-    ExecutorServicesOptions services;
+    ExecutorServicesOptions services = executor_services_options(conf_);
     services.self = blocks_->id;
-    services.broadcast_piece_size = conf_.get(conf::kBroadcastBlockSize);
+    services.ask_timeout = {};  // who is asked is this process
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, link_);
   }

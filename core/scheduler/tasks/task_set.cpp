@@ -124,8 +124,6 @@ Duration TaskSet::wait(Locality level) const {
       return options_.locality_wait_process;
     case Locality::Node:
       return options_.locality_wait_node;
-    case Locality::Rack:
-      return options_.locality_wait_rack;
     default:
       return Duration{0};
   }

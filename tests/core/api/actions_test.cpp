@@ -49,7 +49,11 @@ TEST_CASE("R16 take runs one job a round", "[rdd]") {
   LocalRuntime several;
   Context context(several);
   CHECK(context.parallelize(upto(101), 100).take(50).size() == 50);
-  CHECK(several.jobs > 1);
+  CHECK(several.jobs > 2);
+  LocalRuntime twice(2, conf::Conf::of({{"spark.rdd.limit.scaleUpFactor", "1000"}}));
+  Context eager(twice);
+  CHECK(eager.parallelize(upto(101), 100).take(50).size() == 50);
+  CHECK(twice.jobs == 2);
   LocalRuntime once(2, conf::Conf::of({{"spark.rdd.limit.initialNumPartitions", "1000"}}));
   Context other(once);
   CHECK(other.parallelize(upto(101), 100).take(50).size() == 50);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/executor/executor_service.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "tests/core/storage/fake_files.hpp"
 #include "tests/pch.hpp"
@@ -99,6 +100,25 @@ std::string spell(const Result<Payload>& bytes) {
 }
 
 }  // namespace
+
+TEST_CASE("settings of what task bodies reach, and of heartbeats", "[task_services]") {
+  const ExecutorServicesOptions usual = executor_services_options({}),
+                                services = executor_services_options(
+                                    conf::Conf::of({{"spark.broadcast.blockSize", "7k"},
+                                                    {"spark.rpc.askTimeout", "7s"}}));
+  CHECK(usual.broadcast_piece_size == 4 << 20);
+  CHECK(usual.ask_timeout == 120s);
+  CHECK(services.broadcast_piece_size == 7 << 10);
+  CHECK(services.ask_timeout == 7s);
+  const ServicesBuilt calm = services_built({}),
+                      hasty = services_built(
+                          conf::Conf::of({{"spark.executor.heartbeatInterval", "7s"},
+                                          {"spark.executor.heartbeat.maxFailures", "7"}}));
+  CHECK(calm.heartbeat_interval == 10s);
+  CHECK(calm.heartbeat_max_failures == 60);
+  CHECK(hasty.heartbeat_interval == 7s);
+  CHECK(hasty.heartbeat_max_failures == 7);
+}
 
 TEST_CASE("B11 one question for each shuffle and epoch; a newer epoch clears the answers",
           "[task_services]") {

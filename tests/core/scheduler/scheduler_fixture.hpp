@@ -31,7 +31,7 @@ inline DriverOptions test_options(int32_t launch_ahead = 0) {
   o.max_consecutive_attempts = 4;
   o.max_stage_attempts = 1 << 30;
   o.max_cancelled_groups = 1000;
-  o.locality_wait_process = o.locality_wait_node = o.locality_wait_rack = 3s;
+  o.locality_wait_process = o.locality_wait_node = 3s;
   o.reduce_locality = true;
   o.revive_interval = 1s;
   o.starvation_timeout = 15s;

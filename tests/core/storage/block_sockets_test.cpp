@@ -48,6 +48,27 @@ BlockWant want(const Process& from, std::string block, int64_t size = 1) {
 
 }  // namespace
 
+TEST_CASE("settings of block transfer", "[block_transfer]") {
+  const BlockClientOptions usual = block_transfer_options({}).client,
+                           client = block_transfer_options(
+                                        conf::Conf::of(
+                                            {{"spark.reducer.maxSizeInFlight", "7m"},
+                                             {"spark.reducer.maxReqsInFlight", "8"},
+                                             {"spark.reducer.maxBlocksInFlightPerAddress", "9"},
+                                             {"spark.shuffle.io.maxRetries", "10"},
+                                             {"spark.shuffle.io.retryWait", "11s"},
+                                             {"spark.shuffle.io.connectionTimeout", "12s"}}))
+                                        .client;
+  CHECK(usual.max_in_flight == 48 << 20);
+  CHECK(usual.silence == 120s);
+  CHECK(client.max_in_flight == 7 << 20);
+  CHECK(client.max_requests == 8);
+  CHECK(client.max_per_address == 9);
+  CHECK(client.max_retries == 10);
+  CHECK(client.retry_wait == 11s);
+  CHECK(client.silence == 12s);
+}
+
 TEST_CASE("blocks come from another process, whatever their size", "[block_transfer]") {
   tinderbox::test::FakeFiles files;
   Process a(files, "1", "hosta"), b(files, "2", "hostb");

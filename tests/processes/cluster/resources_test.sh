@@ -88,6 +88,10 @@ worker_refused() {
 check "a worker that finds too few does not start" \
   worker_refused 'Failed to setup worker resources: Resource: gpu, with addresses: 0,1 is less than' \
   --conf spark.worker.resource.gpu.amount=3 --conf spark.worker.resource.gpu.discoveryScript="$dir/gpus"
+echo '[{"id": {"componentName": "spark.worker", "resourceName": "gpu"}, "addresses": ["7", "8"]}]' > "$dir/gpus.json"
+check "nor one whose file of resources has too few" \
+  worker_refused 'Failed to setup worker resources: Resource: gpu, with addresses: 7,8 is less than' \
+  --conf spark.worker.resource.gpu.amount=3 --conf spark.worker.resourcesFile="$dir/gpus.json"
 check "nor one whose script fails" \
   worker_refused 'Failed to setup worker resources: Error running the resource discovery script /bin/false for gpu' \
   --conf spark.worker.resource.gpu.amount=1 --conf spark.worker.resource.gpu.discoveryScript=/bin/false

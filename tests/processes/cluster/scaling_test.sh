@@ -24,6 +24,8 @@ check "idle executors are decommissioned when that is enabled" \
   run_case idle "${ALLOCATION[@]}" --conf spark.decommission.enabled=true
 check "an executor that gets SIGPWR finishes its task and goes; nothing fails" \
   run_case decommission --conf spark.decommission.enabled=true
+check "so does one that gets the signal that is configured" \
+  run_case decommission --conf spark.decommission.enabled=true --conf spark.executor.decommission.signal=USR2
 check "an executor that is killed: the reason names the signal" run_case signal
 check "outputs and cached partitions of a decommissioned executor move to others; nothing is computed again" \
   run_case migrate --conf spark.decommission.enabled=true --conf spark.storage.decommission.enabled=true
@@ -57,6 +59,13 @@ start_master
 start_worker worker3 --cores 1 --memory 2g --conf spark.decommission.enabled=true
 start_worker worker4 --cores 1 --memory 2g --conf spark.decommission.enabled=true
 check "a worker that gets SIGPWR: its executor finishes and goes, the other goes on; nothing fails" run_case worker
+stop_cluster
+
+USR2=(--conf spark.worker.decommission.signal=USR2)
+start_master
+start_worker worker5 --cores 1 --memory 2g --conf spark.decommission.enabled=true "${USR2[@]}"
+start_worker worker6 --cores 1 --memory 2g --conf spark.decommission.enabled=true "${USR2[@]}"
+check "so does one that gets the signal that is configured for workers" run_case worker "${USR2[@]}"
 stop_cluster
 check "no process is left" no_process_left
 exit $failed

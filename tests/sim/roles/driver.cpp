@@ -30,7 +30,7 @@ DriverOptions driver_options(const Settings& s, const AppId& app) {
   o.max_consecutive_attempts = s.max_attempts;
   o.max_stage_attempts = 1 << 30;
   o.max_cancelled_groups = 1000;
-  o.locality_wait_process = o.locality_wait_node = o.locality_wait_rack = s.locality_wait;
+  o.locality_wait_process = o.locality_wait_node = s.locality_wait;
   o.locality_legacy_reset = s.legacy_locality;
   o.reduce_locality = s.reduce_locality;
   o.revive_interval = 1s;

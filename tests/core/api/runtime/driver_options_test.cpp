@@ -86,7 +86,6 @@ const Honoured kHonoured[] = {
     {"spark.locality.wait", "7s", 7, SEEN(in_seconds(o.locality_wait_process))},
     {"spark.locality.wait.process", "7s", 7, SEEN(in_seconds(o.locality_wait_process))},
     {"spark.locality.wait.node", "7s", 7, SEEN(in_seconds(o.locality_wait_node))},
-    {"spark.locality.wait.rack", "7s", 7, SEEN(in_seconds(o.locality_wait_rack))},
     {"spark.locality.wait.legacyResetOnTaskLaunch", "true", 1, SEEN(o.locality_legacy_reset)},
     {"spark.shuffle.reduceLocality.enabled", "false", 0, SEEN(o.reduce_locality)},
     {"spark.scheduler.revive.interval", "7s", 7, SEEN(in_seconds(o.revive_interval))},

@@ -56,9 +56,19 @@ struct Heard : core::Listener {
 
 struct LocalDriver {
   std::shared_ptr<Heard> heard = std::make_shared<Heard>();
-  std::unique_ptr<core::DriverRuntime> runtime = core::DriverRuntime::start(
-      conf::Conf{}.with(conf::kMaster, "local[2]").with(conf::kAppName, "test"), {heard});
-  Context context{*runtime};
+  std::unique_ptr<core::DriverRuntime> runtime;
+  Context context;
+  explicit LocalDriver(const conf::Conf& conf = {})
+      : runtime(core::DriverRuntime::start(
+            conf.with(conf::kMaster, "local[2]").with(conf::kAppName, "test"), {heard})),
+        context(*runtime) {}
+};
+
+/// Listens to nothing until it may.
+struct Held : core::Listener {
+  std::promise<void> may;
+  std::shared_future<void> allowed = may.get_future().share();
+  void on_events(std::span<const core::ListenerEvent>) override { allowed.wait(); }
 };
 
 /// At each end of a task: what that and all earlier ones added was in the accumulator, though the
@@ -192,4 +202,16 @@ TEST_CASE("D79 sorting nothing runs no map task", "[local_driver]") {
     CHECK(s.stage.shuffle.value < 0);
   CHECK(d.heard->of<core::TaskStarted>().size() <= 1);
   CHECK(d.heard->of<core::ApplicationEnded>().size() == 1);
+}
+
+TEST_CASE("events that find the listeners' queue full are dropped", "[local_driver]") {
+  const bool bounded = GENERATE(true, false);
+  LocalDriver d(conf::Conf{}.with("spark.scheduler.listenerbus.eventqueue.capacity",
+                                  bounded ? "20" : "10000"));
+  const auto held = std::make_shared<Held>();
+  d.context.add_listener(held);
+  CHECK(d.context.range(0, 200, 1, 200).count() == 200);
+  held->may.set_value();
+  d.runtime->stop();
+  CHECK((d.heard->of<core::TaskEnded>().size() < 200) == bounded);
 }

@@ -171,7 +171,7 @@ TEST_CASE("S25 a preferred executor that joins late is used as such", "[task_sch
 
 TEST_CASE("S29 with wait 0 the local one of two offers is chosen", "[task_scheduler]") {
   DriverOptions o = test_options();
-  o.locality_wait_process = o.locality_wait_node = o.locality_wait_rack = 0s;
+  o.locality_wait_process = o.locality_wait_node = 0s;
   TaskBed b(o);
   const int32_t near = b.add("near", "h1"), far = b.add("far", "h2");
   b.submit(0, 1, {{"executor_h1_near"}});
@@ -185,7 +185,7 @@ TEST_CASE("S29 with wait 0 the local one of two offers is chosen", "[task_schedu
 
 TEST_CASE("S30 with wait 0 a single remote offer is taken at once", "[task_scheduler]") {
   DriverOptions o = test_options();
-  o.locality_wait_process = o.locality_wait_node = o.locality_wait_rack = 0s;
+  o.locality_wait_process = o.locality_wait_node = 0s;
   TaskBed b(o);
   b.add("near", "h1");
   const int32_t far = b.add("far", "h2");
