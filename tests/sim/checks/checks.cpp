@@ -21,6 +21,7 @@ void Checks::delivered(const DeliverResult& r) {
     broken("result counted twice",
            "ticket " + std::to_string(r.ticket) + ", position " + std::to_string(r.position));
   const JobPlan& plan = job(r.ticket);
+  if (const ShufflePtr made = wanted_by(plan)) return right_statistics(*made, r.value);
   const int32_t partition = plan.partitions.at(static_cast<size_t>(r.position));
   right_answer(r.ticket, partition, r.value);
 }
@@ -47,16 +48,25 @@ void Checks::ended(const DeliverJobEnd& e) {
   if (e.job.value >= 0 && !announced)
     broken("job ended unannounced", "job " + std::to_string(e.job.value));
   if (!e.error.empty()) return justified(plan, e);
+  complete(plan, e);
+  reached(Path::JobSucceeded);
+}
+
+void Checks::complete(const JobPlan& plan, const DeliverJobEnd& e) {
+  const std::string name = "ticket " + std::to_string(e.ticket);
+  if (const ShufflePtr made = wanted_by(plan)) {
+    if (app_.results[e.ticket].empty()) broken("job ended without its statistics", name);
+    app_.made_now.push_back(made->id);
+    return reached(Path::MapStageJob);
+  }
   if (plan.poison >= 0 && std::ranges::count(plan.partitions, plan.poison))
-    broken("poisoned job succeeded", "ticket " + std::to_string(e.ticket));
+    broken("poisoned job succeeded", name);
   if (app_.results[e.ticket].size() != plan.partitions.size())
-    broken("job ended without all results", "ticket " + std::to_string(e.ticket));
+    broken("job ended without all results", name);
   if (app_.counts[e.ticket] != static_cast<int64_t>(plan.partitions.size()))
-    broken("accumulator", "ticket " + std::to_string(e.ticket) + ": counted " +
-                              std::to_string(app_.counts[e.ticket]) + " of " +
+    broken("accumulator", name + ": counted " + std::to_string(app_.counts[e.ticket]) + " of " +
                               std::to_string(plan.partitions.size()));
   one_version(e);
-  reached(Path::JobSucceeded);
 }
 
 /// A job may fail, but only for a reason that the run has really given.

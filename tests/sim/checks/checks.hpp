@@ -125,6 +125,8 @@ class Checks {
     std::map<JobId, bool> jobs;  // ended
     std::map<JobId, std::vector<StageId>> stages_of;
     std::vector<StageId> submitted_now, completed_now;
+    std::vector<ShuffleId> made_now;  // by map-stage jobs
+    bool outputs_changed_now = false;
     std::map<SetKey, int32_t> started_now;  // tasks
     std::vector<ExecutorId> unreached_now;  // blocks could not be had from there
     std::set<ExecutorId> without_blocks;
@@ -160,6 +162,11 @@ class Checks {
 
   [[noreturn]] void broken(const std::string& check, const std::string& detail) const;
   const JobPlan& job(uint64_t ticket) const { return scenario_.jobs[ticket - 1]; }
+  /// What a map-stage job makes. Null: the plan is of another job.
+  core::ShufflePtr wanted_by(const JobPlan& plan) const {
+    return plan.map_stage ? lineage_.read_by(plan.node) : nullptr;
+  }
+  void complete(const JobPlan& plan, const core::DeliverJobEnd& e);
   void justified(const JobPlan& plan, const core::DeliverJobEnd& e);
   bool result_stage_failed(JobId job, const char* task) const;
   bool needs_barrier(int32_t node) const;
@@ -208,6 +215,8 @@ class Checks {
 
   // unsteady.cpp
   void right_answer(uint64_t ticket, int32_t partition, const Payload& value);
+  void right_statistics(const core::ShuffleDependency& shuffle, const Payload& value);
+  std::set<uint64_t> made_of(const core::ShuffleDependency& shuffle, int32_t map);
   void one_version(const core::DeliverJobEnd& e) const;
   void made_whole(const core::StageInfo& stage);
   bool counts_for_nothing(const Attempt& success) const;
@@ -218,6 +227,7 @@ class Checks {
   void bogus_completions(const core::Driver& driver);
   void parents_complete(const core::Driver& driver);
   void stages_complete(const core::Driver& driver);
+  void map_stages_made(const core::Driver& driver);
   void started_together(const core::Driver& driver);
   void one_active_set(const core::Driver& driver) const;
   void slots(const core::Driver& driver) const;

@@ -65,6 +65,7 @@ void Checks::succeeded(const TaskEnded& e) {
 
 /// What began or was completed in this turn may lack outputs again.
 void Checks::outputs_changed() {
+  app_.outputs_changed_now = true;
   app_.submitted_now.clear();
   app_.completed_now.clear();
 }

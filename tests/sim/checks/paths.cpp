@@ -4,6 +4,7 @@ namespace tinderbox::sim {
 
 namespace {
 constexpr const char* kPathNames[kPaths] = {"job succeeded",
+                                            "map-stage job",
                                             "job cancelled",
                                             "task failed too often",
                                             "stage failed too often",

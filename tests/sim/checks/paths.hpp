@@ -10,6 +10,7 @@ namespace tinderbox::sim {
 /// substance).
 enum class Path : uint8_t {
   JobSucceeded,
+  MapStageJob,
   JobCancelled,
   TaskAbort,
   StageAbort,
@@ -78,7 +79,7 @@ enum class Path : uint8_t {
   MoveTriedAgain,
   MoveGivenUp,
 };
-inline constexpr size_t kPaths = 68;
+inline constexpr size_t kPaths = 69;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

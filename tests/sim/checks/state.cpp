@@ -44,6 +44,15 @@ void Checks::stages_complete(const Driver& driver) {
   }
 }
 
+/// A map-stage job is over when each of the outputs is there that it was to make.
+void Checks::map_stages_made(const Driver& driver) {
+  const bool changed = std::exchange(app_.outputs_changed_now, false);
+  for (const ShuffleId id : std::exchange(app_.made_now, {}))
+    if (!changed &&
+        (!driver.map_outputs().contains(id) || !driver.map_outputs().missing(id).empty()))
+      broken("map-stage job ended with a missing output", "shuffle " + std::to_string(id.value));
+}
+
 /// The tasks of a barrier stage start in one turn, or none does.
 void Checks::started_together(const Driver& driver) {
   for (const auto& [set, started] : std::exchange(app_.started_now, {})) {
@@ -92,6 +101,7 @@ void Checks::turn_ended(const Driver& driver) {
   bogus_completions(driver);
   parents_complete(driver);
   stages_complete(driver);
+  map_stages_made(driver);
   started_together(driver);
   if (driver.map_outputs().epoch() < app_.epoch)
     broken("epoch went back", std::to_string(app_.epoch));

@@ -1,7 +1,10 @@
 // Answers, and what may be made again when it comes out otherwise.
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
+#include "core/plan/bytes.hpp"
+#include "core/shuffle/map_status.hpp"
 #include "tests/sim/checks/checks.hpp"
 
 namespace tinderbox::sim {
@@ -29,6 +32,44 @@ void Checks::right_answer(uint64_t ticket, int32_t partition, const Payload& val
   if (!right)
     broken("wrong answer", "ticket " + std::to_string(ticket) + ", partition " +
                                std::to_string(partition) + ": " + got);
+}
+
+namespace {
+/// As its size comes back from one byte.
+int64_t told_size(ShuffleId shuffle, uint64_t map_value, int32_t reduce) {
+  return decode_size(encode_size(piece_size(piece_of(shuffle, map_value, reduce))));
+}
+}  // namespace
+
+/// One size for each reducer, of all maps. Of what was made more than once either may be meant.
+void Checks::right_statistics(const ShuffleDependency& shuffle, const Payload& value) {
+  const std::string name = "shuffle " + std::to_string(shuffle.id.value);
+  if (value.size() != sizeof(int64_t) * static_cast<size_t>(shuffle.num_reduces))
+    broken("statistics of another length", name + ": " + std::to_string(value.size()) + " bytes");
+  Decoder in(value.view());
+  for (int32_t r = 0; r < shuffle.num_reduces; ++r) {
+    int64_t least = 0, most = 0;
+    for (int32_t m = 0; m < shuffle.parent->num_partitions; ++m) {
+      int64_t low = std::numeric_limits<int64_t>::max(), high = -1;
+      for (const uint64_t made : made_of(shuffle, m)) {
+        low = std::min(low, told_size(shuffle.id, made, r));
+        high = std::max(high, told_size(shuffle.id, made, r));
+      }
+      if (high < 0) broken("statistics of what nobody made", name);
+      least += low;
+      most += high;
+    }
+    const auto told = in.scalar<int64_t>();
+    if (told < least || told > most)
+      broken("wrong statistics",
+             name + ", reducer " + std::to_string(r) + ": " + std::to_string(told) + " bytes");
+  }
+}
+
+/// What tasks computed for one output of it.
+std::set<uint64_t> Checks::made_of(const ShuffleDependency& shuffle, int32_t map) {
+  if (indeterminate(*shuffle.parent)) return app_.versions.outputs(shuffle.id, map);
+  return {lineage_.answer(*shuffle.parent, map)};
 }
 
 void Checks::one_version(const DeliverJobEnd& e) const {

@@ -57,6 +57,14 @@ std::optional<uint64_t> Versions::output(ShuffleId shuffle, int64_t map_id) cons
   return it == outputs_.end() ? std::nullopt : std::optional(it->second.value);
 }
 
+std::set<uint64_t> Versions::outputs(ShuffleId shuffle, int32_t map) const {
+  std::set<uint64_t> values;
+  for (auto it = outputs_.lower_bound({shuffle, 0});
+       it != outputs_.end() && it->first.first == shuffle; ++it)
+    if (it->second.partition == map) values.insert(it->second.value);
+  return values;
+}
+
 std::set<std::string> Versions::makers(ShuffleId shuffle) const {
   std::set<std::string> executors;
   for (auto it = outputs_.lower_bound({shuffle, 0});

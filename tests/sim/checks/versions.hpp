@@ -51,6 +51,8 @@ class Versions {
   std::string mixed(JobId job, const std::vector<const Made*>& results) const;
   /// What the task `map_id` wrote; none: nothing.
   std::optional<uint64_t> output(ShuffleId shuffle, int64_t map_id) const;
+  /// What tasks wrote for one map of it.
+  std::set<uint64_t> outputs(ShuffleId shuffle, int32_t map) const;
   /// A task made this value of a cached block.
   bool knows(Place block, uint64_t value) const {
     const auto known = cached_.find(block);

@@ -154,6 +154,7 @@ void SimDriver::submit(uint64_t ticket, const JobPlan& plan) {
   if (plan.commits) request.properties["sim.commits"] = "1";
   if (plan.large_results) request.properties["sim.large"] = "1";
   if (plan.poison >= 0) request.properties["sim.poison"] = std::to_string(plan.poison);
+  if (plan.map_stage) request.map_stage = in_.lineage.read_by(plan.node);
   in_.checks.submitted(ticket);
   request.profiles = !in_.settings.profiles.empty();
   post(SubmitJob{std::move(request)});

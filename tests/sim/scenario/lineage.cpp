@@ -147,6 +147,13 @@ Lineage::Lineage(const std::vector<NodePlan>& plans,
   }
 }
 
+core::ShufflePtr Lineage::read_by(int32_t index) const {
+  core::ShufflePtr last;
+  for (const Dependency& d : node(index)->dependencies)
+    if (const auto* shuffle = std::get_if<core::ShufflePtr>(&d)) last = *shuffle;
+  return last;
+}
+
 uint64_t Lineage::answer(const core::Node& node, int32_t partition) {
   const auto [it, fresh] = answers_.try_emplace({node.id.value, partition});
   if (!fresh) return it->second;

@@ -33,6 +33,7 @@ struct NodePlan {
   bool unsteady = false;  // each task that computes it gets something else
 };
 std::string describe(const NodePlan& plan);
+inline bool reads_shuffle(NodePlan::Kind kind) { return kind >= NodePlan::Kind::Shuffle; }
 
 /// Grows a random graph; every node's parents come before it.
 std::vector<NodePlan> random_graph(Random& random);
@@ -76,6 +77,8 @@ class Lineage {
   const core::NodePtr& node(int32_t index) const { return nodes_[static_cast<size_t>(index)]; }
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
   const core::ShufflePtr& shuffle(ShuffleId id) const { return shuffles_.at(id); }
+  /// The last one that the node reads itself. Null: it reads none.
+  core::ShufflePtr read_by(int32_t index) const;
   const std::map<ShuffleId, core::ShufflePtr>& shuffles() const { return shuffles_; }
   /// Computed directly, without any cluster. Not of what is indeterminate.
   uint64_t answer(const core::Node& node, int32_t partition);

@@ -68,6 +68,8 @@ Scenario make_scenario(uint64_t seed) {
   add_barrier(s, barriers);
   Random migration(mix(seed, 46));
   add_migration(s, migration);
+  Random map_stages(mix(seed, 48));
+  add_map_stages(s, map_stages);
   bound_length(s);
   return s;
 }
@@ -107,7 +109,8 @@ std::string describe(const Scenario& s) {
     text += "  job " + std::to_string(i) + " at " + ms(j.at) + ": rdd " + std::to_string(j.node) +
             ", " + std::to_string(j.partitions.size()) + " partitions, " + j.group + ", " + j.tag +
             (j.commits ? ", commits" : "") + (j.large_results ? ", large results" : "") +
-            (j.poison >= 0 ? ", poison " + std::to_string(j.poison) : "") + "\n";
+            (j.poison >= 0 ? ", poison " + std::to_string(j.poison) : "") +
+            (j.map_stage ? ", map stage" : "") + "\n";
   }
   for (const Fault& f : s.faults)
     text += "  " + std::string(name_of(f.kind)) + " at " + ms(f.at) + " for " + ms(f.length) +

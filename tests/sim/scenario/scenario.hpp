@@ -20,6 +20,7 @@ struct JobPlan {
   bool commits = false;        // its result tasks ask whether they may commit
   bool large_results = false;  // results go by block
   int32_t poison = -1;         // this partition's result task always throws
+  bool map_stage = false;      // makes what the node's last shuffle reads, if it has one
 };
 
 struct Scenario {

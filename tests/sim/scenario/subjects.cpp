@@ -172,6 +172,23 @@ void add_migration(Scenario& s, Random& r) {
   }
 }
 
+void add_map_stages(Scenario& s, Random& r) {
+  std::vector<int32_t> readers;
+  for (size_t i = 0; i < s.nodes.size(); ++i)
+    if (reads_shuffle(s.nodes[i].kind)) readers.push_back(static_cast<int32_t>(i));
+  if (readers.empty() || !r.chance(150)) return;
+  const int64_t more = r.between(1, 2);
+  for (int64_t i = 0; i < more; ++i) {
+    JobPlan job = s.jobs.front();
+    run_whole(job,
+              readers[static_cast<size_t>(r.between(0, static_cast<int64_t>(readers.size()) - 1))],
+              s);
+    job.map_stage = true;
+    job.at = r.between(Duration{0}, Duration{5s});
+    s.jobs.push_back(std::move(job));
+  }
+}
+
 void storm(Scenario& s, Random& r) {
   const int64_t which = r.between(0, 99);
   Fault::Kind kind = which < 24   ? Fault::Kind::LoseFiles

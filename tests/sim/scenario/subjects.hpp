@@ -13,6 +13,8 @@ void add_custom_resources(Scenario& s, Random& r);
 void bound_length(Scenario& s);
 /// Two pools with more to do than there are slots, of which one has a minimum share.
 void add_rivals(Scenario& s, Random& r);
+/// Jobs that want the outputs of a shuffle and nothing else, beside others that may read them.
+void add_map_stages(Scenario& s, Random& r);
 /// A stage whose tasks meet, and one that reads it. Mostly it begins where a stage may; other
 /// chains are refused. There are slots for all its tasks when all executors are there: as in Spark
 /// it waits for ever if they go for good once the job runs.
