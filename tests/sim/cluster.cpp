@@ -28,6 +28,8 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
       fleet_(in_),
       manager_(scenario.standalone ? make_standalone_manager(in_, fleet_, driver_, scenario_)
                                    : make_seeded_manager(in_, fleet_, driver_, scenario_)) {
+  network_.tell({[this] { checks_.reached(Fault::Kind::Delay); },
+                 [this] { checks_.reached(Fault::Kind::Reordering); }});
   if (scenario.settings.skewed) checks_.reached(Path::ClocksSkewed);
   driver_.begin();
   manager_->start();
@@ -91,6 +93,7 @@ void Cluster::settle() {
     throw Broken("an executor outlives its application", e->process()->name);
   if (const std::string what = manager_->left_over(); !what.empty())
     throw Broken("an ended application holds something", what);
+  forget_all();
   const Time quiet = world_.now() + 5s;
   while (world_.step(quiet)) {
   }

@@ -1,7 +1,7 @@
-// What the faults of a scenario do to a run, and when they count as met.
+// What the faults of a scenario do to a run, and when they count as met. What users order:
+// cluster_orders.cpp.
 #include <algorithm>
 
-#include "core/storage/block_id.hpp"
 #include "tests/sim/cluster.hpp"
 
 namespace tinderbox::sim {
@@ -16,9 +16,10 @@ void Cluster::begin(const Fault& f) {
   if (f.kind >= kFirstOfManager) return struck(f, manager_->begin(f));
   if (!e || !driver_.opened()) return;
   if (f.kind == Kind::CrashDriver || f.kind == Kind::PauseDriver) return driver_fault(f);
-  if (f.kind == Kind::Unpersist || f.kind == Kind::CutBlocks || f.kind == Kind::LoseBlocks)
+  if (f.kind == Kind::Unpersist || f.kind == Kind::CutBlocks || f.kind == Kind::LoseBlocks ||
+      f.kind == Kind::ForgetShuffle)
     return await(f, world_.now() + f.length);
-  if (f.kind > Kind::CrashDriver || f.kind == Kind::KillTask) return struck(f, user_fault(f));
+  if (f.kind > Kind::CrashDriver || f.kind == Kind::KillTask) return user_fault(f);
   if (f.kind == Kind::PartitionExecutors) return partition_executors(f, *e);
   if (f.kind >= Kind::DecommissionExecutor) return struck(f, decommission(f, *e));
   executor_fault(f, *e);
@@ -52,6 +53,7 @@ bool Cluster::seldom_fault(const Fault& f) {
   if (!driver_.opened()) return false;
   if (f.kind == Kind::CutBlocks) return cut_blocks(f);
   if (f.kind == Kind::Unpersist) return unpersist(f);
+  if (f.kind == Kind::ForgetShuffle) return forget_shuffle(f);
   return strike_any(f, [](SimExecutor& any) { return any.lose_blocks(); });
 }
 
@@ -147,81 +149,6 @@ bool Cluster::decommission(const Fault& f, SimExecutor& e) {
   if (f.other % 3 == 0)
     world_.after(e.process(), f.length, [&e] { e.die(137, false, "taken away"); });
   return serves;
-}
-
-bool Cluster::user_fault(const Fault& f) {
-  if (f.kind != Kind::KillTask) return cancel(f);
-  return strike_any(f, [&](const SimExecutor& e) { return kill_task(f, e); });
-}
-
-/// False: none is cached.
-bool Cluster::unpersist(const Fault& f) {
-  const std::set<RddId> cached = cached_rdds();
-  if (cached.empty()) return false;
-  driver_.post(UnpersistRdd{*std::next(
-      cached.begin(), static_cast<std::ptrdiff_t>(static_cast<size_t>(f.target) % cached.size()))});
-  return true;
-}
-
-bool Cluster::kill_task(const Fault& f, const SimExecutor& e) {
-  const std::vector<TaskId> tasks = e.running_tasks();
-  if (tasks.empty() || !e.current()) return false;
-  driver_.post(KillTaskAttempt{tasks[static_cast<size_t>(f.other) % tasks.size()], true,
-                               "killed by the user"});
-  return true;
-}
-
-/// Of which some executor of the application holds a block.
-std::set<RddId> Cluster::cached_rdds() const {
-  std::set<RddId> rdds;
-  for (const auto& e : fleet_.all()) {
-    if (!e->alive() || !e->current()) continue;
-    for (const auto& [name, bytes] : e->stored().blocks)
-      if (const auto id = parse_block_id(name); id && id->kind == BlockId::Kind::Rdd)
-        rdds.insert(RddId{id->owner});
-  }
-  return rdds;
-}
-
-/// False: no job is open that it could end.
-bool Cluster::cancel(const Fault& f) {
-  if (checks_.open().empty()) return false;
-  const uint64_t which = *std::next(
-      checks_.open().begin(),
-      static_cast<std::ptrdiff_t>(static_cast<size_t>(f.target) % checks_.open().size()));
-  const JobPlan& plan = scenario_.jobs[which - 1];
-  const auto stages = driver_.machine().dag().stages();
-  const auto mark = [&](auto&& chosen) {
-    for (const uint64_t ticket : checks_.open())
-      if (chosen(scenario_.jobs[ticket - 1], ticket)) checks_.may_be_cancelled(ticket);
-  };
-  switch (f.kind) {
-    case Kind::CancelJob:
-      mark([&](const JobPlan&, uint64_t ticket) { return ticket == which; });
-      driver_.post(CancelJob{which, "by the user"});
-      return true;
-    case Kind::CancelGroup:
-      mark([&](const JobPlan& p, uint64_t) { return p.group == plan.group; });
-      driver_.post(CancelJobGroup{plan.group});
-      return true;
-    case Kind::CancelTag:
-      mark([&](const JobPlan& p, uint64_t) { return p.tag == plan.tag; });
-      driver_.post(CancelJobsWithTag{plan.tag});
-      return true;
-    case Kind::CancelStage:
-      if (stages.empty()) return false;
-      mark([](const JobPlan&, uint64_t) { return true; });
-      driver_.post(CancelStage{
-          std::next(stages.begin(),
-                    static_cast<std::ptrdiff_t>(static_cast<size_t>(f.other) % stages.size()))
-              ->first,
-          ""});
-      return true;
-    default:
-      mark([](const JobPlan&, uint64_t) { return true; });
-      driver_.post(CancelAllJobs{});
-      return true;
-  }
 }
 
 }  // namespace tinderbox::sim

@@ -3,7 +3,8 @@
 //   sim --seeds N [--first S] [--jobs J] [--brief]
 //                                          runs the known seeds, then N from S on J processes; exit
 //                                          code 1 when one
-//                                          fails, or when a path is reached by under 2 % of them;
+//                                          fails, or when a path is reached by under 2 % of them,
+//                                          of fewer than 10,000 beyond what chance explains;
 //                                          brief: what fails is named and not cut down
 //   sim --seed S [--trace]                 runs one, with every message and event
 //   sim --plan S                           prints what the seed is about
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,8 +31,11 @@
 namespace tinderbox::sim {
 namespace {
 
-/// A path that fewer seeds reach is as good as untested. Unit: per mille.
-constexpr uint64_t kLeastShare = 20;
+/// A path that fewer seeds reach is as good as untested.
+constexpr double kLeastShare = 0.02;
+/// So many seeds say what the share is; fewer may have met it too seldom by chance.
+constexpr uint64_t kEnoughSeeds = 10'000;
+constexpr double kByChance = 0.001;
 /// Seeds that are run twice, to see that a seed means one run.
 constexpr uint64_t kReplayed = 50;
 constexpr uint64_t kNoSeed = ~uint64_t{0};
@@ -192,12 +197,27 @@ void explain(uint64_t seed, const std::string& detail) {
               static_cast<unsigned long long>(seed));
 }
 
+/// What is reached by fewer of the seeds is reached too seldom. Of few seeds: what the least share
+/// gives with the probability kByChance, or less.
+uint64_t least_of(uint64_t seeds) {
+  const auto n = static_cast<double>(seeds);
+  if (seeds >= kEnoughSeeds) return static_cast<uint64_t>(std::ceil(n * kLeastShare));
+  double exactly = std::pow(1 - kLeastShare, n), up_to = exactly;
+  uint64_t count = 0;
+  for (; up_to < kByChance; up_to += exactly) {
+    const auto k = static_cast<double>(count++);
+    exactly *= (n - k) / (k + 1) * kLeastShare / (1 - kLeastShare);
+  }
+  return count;
+}
+
 bool print_shares(const char* title, size_t count, const uint64_t* reached, uint64_t seeds,
                   const char* (*name)(size_t)) {
   bool enough = true;
+  const uint64_t least = least_of(seeds);
   std::printf("%s\n", title);
   for (size_t i = 0; i < count; ++i) {
-    const bool low = reached[i] * 1000 < seeds * kLeastShare;
+    const bool low = reached[i] < least;
     enough = enough && !low;
     std::printf("  %-32s %5.1f %%%s\n", name(i),
                 100.0 * static_cast<double>(reached[i]) / static_cast<double>(seeds),
@@ -253,8 +273,7 @@ int run_seeds(uint64_t first, uint64_t count, uint64_t jobs, bool brief) {
   std::printf("%llu seeds from %llu, %llu steps: all held\n",
               static_cast<unsigned long long>(all.seeds), static_cast<unsigned long long>(first),
               static_cast<unsigned long long>(all.steps));
-  // Few seeds say little about shares.
-  return (faults && paths) || all.seeds < 200 ? 0 : 1;
+  return faults && paths ? 0 : 1;
 }
 
 int run_one(uint64_t seed, bool traced) {

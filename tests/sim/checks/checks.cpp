@@ -30,6 +30,17 @@ void Checks::counted(const ApplyAccumulators& e) {
   for (const AccumulatorUpdate& u : e.updates) ++app_.counts[static_cast<uint64_t>(u.id.value)];
 }
 
+void Checks::submitted(uint64_t ticket) {
+  app_.open.insert(ticket);
+  const std::string& group = job(ticket).group;
+  if (!group.empty() && app_.cancelled_groups.contains(group)) app_.refused.insert(ticket);
+}
+
+std::optional<JobId> Checks::started_as(uint64_t ticket) const {
+  const auto it = app_.started.find(ticket);
+  return it == app_.started.end() ? std::nullopt : std::optional(it->second);
+}
+
 namespace {
 /// Too few slots, or a lineage that no barrier stage can have.
 bool no_barrier(const std::string& error) {
@@ -41,6 +52,7 @@ void Checks::ended(const DeliverJobEnd& e) {
   if (!app_.open.erase(e.ticket)) broken("job ended twice", "ticket " + std::to_string(e.ticket));
   app_.ended.insert(e.ticket);
   const JobPlan& plan = job(e.ticket);
+  if (app_.refused.contains(e.ticket)) return refused(plan, e);
   // One with a barrier stage waits for slots before it starts, and may end there.
   const auto told = app_.jobs.find(e.job);
   const bool announced = told == app_.jobs.end() ? needs_barrier(plan.node) && !e.error.empty()
@@ -50,6 +62,17 @@ void Checks::ended(const DeliverJobEnd& e) {
   if (!e.error.empty()) return justified(plan, e);
   complete(plan, e);
   reached(Path::JobSucceeded);
+}
+
+/// No listener ever hears of it.
+void Checks::refused(const JobPlan& plan, const DeliverJobEnd& e) {
+  if (given_up() && e.error.ends_with(app_.given_up)) return;
+  if (app_.jobs.contains(e.job) ||
+      e.error != "Job " + std::to_string(e.job.value) +
+                     " cancelled: Skip running a job that belongs to the cancelled job group " +
+                     plan.group)
+    broken("a job of a cancelled group", e.error.empty() ? "it succeeded" : e.error);
+  reached(Path::GroupRefused);
 }
 
 void Checks::complete(const JobPlan& plan, const DeliverJobEnd& e) {

@@ -45,11 +45,18 @@ class Checks {
   // ---- what the driver's host sees; a ticket is the job's place in the scenario plus one ----
   /// The driver's process is gone, and all that was known of its application with it.
   void application_ended() { app_ = {}; }
-  void submitted(uint64_t ticket) { app_.open.insert(ticket); }
+  void submitted(uint64_t ticket);
   /// The cluster manager gives no executors any more: jobs may fail with that.
   void given_up(const std::string& reason) { app_.given_up = reason; }
   bool given_up() const { return !app_.given_up.empty(); }
   void may_be_cancelled(uint64_t ticket) { app_.cancelled.insert(ticket); }
+  /// From now on no job of it may start.
+  void group_cancelled(const std::string& group) { app_.cancelled_groups.insert(group); }
+  /// How listeners know the job; none: they don't.
+  std::optional<JobId> started_as(uint64_t ticket) const;
+  bool has_ended(uint64_t ticket) const { return app_.ended.contains(ticket); }
+  /// No job wants it any more, and nothing of it may be left.
+  void forgotten(ShuffleId shuffle) { app_.forgotten.insert(shuffle); }
   void delivered(const core::DeliverResult& result);
   void ended(const core::DeliverJobEnd& end);
   void counted(const core::ApplyAccumulators& updates);
@@ -90,6 +97,10 @@ class Checks {
   void told_to_take(const TakeBlock& what);
   void answered(const TakeBlock& what, bool taken);
   void left(const ExecutorId& executor, const std::string& block);
+  /// A task writes its output. Nobody removes it once the shuffle is forgotten, as in Spark.
+  void writes(const std::string& executor, ShuffleId shuffle) {
+    if (app_.forgotten.contains(shuffle)) app_.written_late.emplace(executor, shuffle);
+  }
   /// A task wants something of a map output.
   void reads(ShuffleId shuffle, int64_t map_id);
   /// What a task says at a barrier; what it hears there, by partition.
@@ -114,6 +125,11 @@ class Checks {
   /// What is known of one run of the application.
   struct Application {
     std::set<uint64_t> open, ended, cancelled;
+    std::set<uint64_t> refused;  // as they came after their group was cancelled for ever
+    std::set<std::string> cancelled_groups;
+    std::map<uint64_t, JobId> started;
+    std::set<ShuffleId> forgotten;
+    std::set<std::pair<std::string, ShuffleId>> written_late;  // by executor
     std::map<uint64_t, std::set<int32_t>> results;
     std::map<uint64_t, int64_t> counts;
     std::map<TaskId, Attempt> attempts;
@@ -166,6 +182,7 @@ class Checks {
   core::ShufflePtr wanted_by(const JobPlan& plan) const {
     return plan.map_stage ? lineage_.read_by(plan.node) : nullptr;
   }
+  void refused(const JobPlan& plan, const core::DeliverJobEnd& e);
   void complete(const JobPlan& plan, const core::DeliverJobEnd& e);
   void justified(const JobPlan& plan, const core::DeliverJobEnd& e);
   bool result_stage_failed(JobId job, const char* task) const;
@@ -204,6 +221,7 @@ class Checks {
   void moved_there(const core::Driver& driver);
   std::optional<uint64_t> made_by(ShuffleId shuffle, int32_t map, int64_t map_id);
   void right_output(const core::MapOutputTracker::Held& output, const Stored& stored);
+  void nothing_forgotten(const Stored& stored) const;
   void right_block(const std::string& block, const Stored& stored);
 
   // resources.cpp
@@ -227,6 +245,7 @@ class Checks {
   void bogus_completions(const core::Driver& driver);
   void parents_complete(const core::Driver& driver);
   void stages_complete(const core::Driver& driver);
+  void forgotten_gone(const core::Driver& driver) const;
   void map_stages_made(const core::Driver& driver);
   void started_together(const core::Driver& driver);
   void one_active_set(const core::Driver& driver) const;

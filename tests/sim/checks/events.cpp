@@ -102,6 +102,7 @@ void Checks::on(const StageCompleted& e) {
 void Checks::on(const JobStarted& e) {
   if (!app_.jobs.emplace(e.job, false).second)
     broken("job started twice", "job " + std::to_string(e.job.value));
+  app_.started[std::stoull(e.properties.at("sim.ticket"))] = e.job;
   app_.versions.began(e.job);
   for (const StageInfo& stage : e.stages) app_.stages_of[e.job].push_back(stage.stage);
 }

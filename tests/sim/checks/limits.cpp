@@ -98,7 +98,9 @@ struct PoolLoad {
 /// pool proves nothing.
 void Checks::min_shares(const Driver& driver) {
   const Settings& settings = scenario_.settings;
-  if (!settings.fair) return;
+  const bool free_choice = settings.locality_wait == Duration{0} && settings.launch_ahead == 0 &&
+                           !settings.exclusion.on() && !settings.custom_resources();
+  if (!settings.fair || !free_choice) return;
   std::map<int32_t, PoolLoad> loads;
   uint64_t latest = app_.last_launch;
   for (const auto& set : driver.tasks().task_sets()) latest = std::max(latest, set->launched_turn);
@@ -120,10 +122,7 @@ void Checks::min_shares(const Driver& driver) {
     if (load.pending == 0 || load.running >= share(needy)) continue;
     for (const auto& [other, theirs] : loads) {
       if (other == needy || theirs.running == 0) continue;
-      const bool free_choice = settings.locality_wait == Duration{0} &&
-                               settings.launch_ahead == 0 && !settings.exclusion.on() &&
-                               !settings.custom_resources();
-      if (free_choice && theirs.launched && theirs.running > share(other))
+      if (theirs.launched && theirs.running > share(other))
         broken("a pool below its minimum share was passed over",
                driver.tasks().pools().spec(needy).name + " runs " + std::to_string(load.running) +
                    " of " + std::to_string(share(needy)));

@@ -56,6 +56,18 @@ void Checks::at_end(const Driver& driver, const Stored& stored) {
     right_output(output, stored);
   for (const BlockUpdate& block : driver.blocks().rdd_blocks_on(stored.executor))
     right_block(block.block, stored);
+  nothing_forgotten(stored);
+}
+
+void Checks::nothing_forgotten(const Stored& stored) const {
+  for (const auto& [block, bytes] : stored.blocks) {
+    const std::optional<BlockId> id = parse_block_id(block);
+    if (!id || !block.starts_with("shuffle_")) continue;
+    const ShuffleId shuffle{id->owner};
+    if (app_.forgotten.contains(shuffle) &&
+        !app_.written_late.contains({stored.executor.value, shuffle}))
+      broken("an output of a forgotten shuffle is left", block + " at " + stored.executor.value);
+  }
 }
 
 /// What the map task computed; none: it is not known.

@@ -6,6 +6,7 @@ namespace {
 constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "map-stage job",
                                             "job cancelled",
+                                            "job of a cancelled group refused",
                                             "task failed too often",
                                             "stage failed too often",
                                             "stage skipped",

@@ -12,6 +12,7 @@ enum class Path : uint8_t {
   JobSucceeded,
   MapStageJob,
   JobCancelled,
+  GroupRefused,
   TaskAbort,
   StageAbort,
   StageSkipped,
@@ -79,7 +80,7 @@ enum class Path : uint8_t {
   MoveTriedAgain,
   MoveGivenUp,
 };
-inline constexpr size_t kPaths = 69;
+inline constexpr size_t kPaths = 70;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

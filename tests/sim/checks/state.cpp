@@ -53,6 +53,13 @@ void Checks::map_stages_made(const Driver& driver) {
       broken("map-stage job ended with a missing output", "shuffle " + std::to_string(id.value));
 }
 
+/// What comes of it late counts for nothing.
+void Checks::forgotten_gone(const Driver& driver) const {
+  for (const ShuffleId id : app_.forgotten)
+    if (driver.map_outputs().contains(id))
+      broken("a shuffle is known that was forgotten", "shuffle " + std::to_string(id.value));
+}
+
 /// The tasks of a barrier stage start in one turn, or none does.
 void Checks::started_together(const Driver& driver) {
   for (const auto& [set, started] : std::exchange(app_.started_now, {})) {
@@ -102,6 +109,7 @@ void Checks::turn_ended(const Driver& driver) {
   parents_complete(driver);
   stages_complete(driver);
   map_stages_made(driver);
+  forgotten_gone(driver);
   started_together(driver);
   if (driver.map_outputs().epoch() < app_.epoch)
     broken("epoch went back", std::to_string(app_.epoch));

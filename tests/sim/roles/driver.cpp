@@ -129,7 +129,8 @@ void SimDriver::post(DriverEvent event) {
 void SimDriver::apply(const KillBackendExecutor& e) {
   const Executors& known = machine().executors();
   for (int32_t slot = 0; slot < known.count(); ++slot)
-    if (known.at(slot).id == e.executor && known.decommission_of(slot) && known.at(slot).killing)
+    if (known.at(slot).id == e.executor && known.decommission_of(slot) &&
+        known.at(slot).state == Executor::State::Draining)
       in_.checks.reached(Path::ForceKilled);
   backend_.kill(e.executor);
 }
@@ -147,16 +148,16 @@ void SimDriver::submit(uint64_t ticket, const JobPlan& plan) {
   request.root = in_.lineage.node(plan.node);
   request.partitions = plan.partitions;
   request.call_site = "job " + std::to_string(ticket);
-  request.properties = {{"spark.jobGroup.id", plan.group},
-                        {"spark.job.tags", plan.tag},
-                        {"sim.ticket", std::to_string(ticket)}};
-  request.properties["spark.scheduler.pool"] = plan.group;
+  request.properties = {{"spark.job.tags", plan.tag}, {"sim.ticket", std::to_string(ticket)}};
+  if (!plan.group.empty())
+    request.properties["spark.jobGroup.id"] = request.properties["spark.scheduler.pool"] =
+        plan.group;
   if (plan.commits) request.properties["sim.commits"] = "1";
   if (plan.large_results) request.properties["sim.large"] = "1";
   if (plan.poison >= 0) request.properties["sim.poison"] = std::to_string(plan.poison);
   if (plan.map_stage) request.map_stage = in_.lineage.read_by(plan.node);
-  in_.checks.submitted(ticket);
   request.profiles = !in_.settings.profiles.empty();
+  soon([this, ticket] { in_.checks.submitted(ticket); });
   post(SubmitJob{std::move(request)});
 }
 

@@ -35,6 +35,13 @@ class SimDriver {
   /// As RealDriverRuntime::post: on the driver's loop, later.
   void post(core::DriverEvent event);
   void submit(uint64_t ticket, const JobPlan& plan);
+  /// On the driver's loop, later: what it does sees the machine as an order finds it. Dropped when
+  /// the process ends before.
+  void soon(std::function<void()> order) {
+    in_.world.after(process(), Duration{1}, std::move(order));
+  }
+  /// Now: when this returns, the machine has done what follows. Only once opened(), and by soon().
+  void feed(core::DriverEvent event) { now().shell->feed(std::move(event)); }
 
   /// Only once opened().
   const core::Driver& machine() const { return *now().machine; }

@@ -319,6 +319,7 @@ void SimExecutor::write_output(Task& task, uint64_t value, TaskUpdate& update) {
     sizes.push_back(piece_size(piece));
     pieces.push_back(sizes.back() > 0 ? std::to_string(piece) : Bytes{});
   }
+  if (current()) in_.checks.writes(id_, s.id);
   store_output(s.id, task.launch.id.value, std::move(pieces));
   MapStatus status;
   status.location = {ExecutorId{id_}, host_, block_address_};

@@ -25,16 +25,21 @@ constexpr const char* kFaultNames[kFaultKinds] = {"crash",
                                                   "decommission host",
                                                   "crash driver",
                                                   "cancel job",
+                                                  "cancel job by its number",
                                                   "cancel group",
+                                                  "cancel group for ever",
                                                   "cancel tag",
                                                   "cancel stage",
                                                   "cancel all",
                                                   "unpersist",
+                                                  "shuffle forgotten",
                                                   "crash master",
                                                   "torn recovery log",
                                                   "crash worker",
                                                   "cut master",
-                                                  "partition master"};
+                                                  "partition master",
+                                                  "delay",
+                                                  "reordering"};
 
 }  // namespace
 
@@ -44,9 +49,12 @@ Fault::Kind random_kind(Random& r, bool standalone) {
   constexpr auto kOrders = static_cast<int64_t>(Fault::Kind::CrashDriver) + 1;
   constexpr auto kManager = static_cast<int64_t>(kFirstOfManager);
   // These come more often than others, as they seldom meet anything.
-  if (r.chance(60)) return r.chance(600) ? Fault::Kind::PartitionExecutors : Fault::Kind::Unpersist;
+  constexpr Fault::Kind kSeldom[] = {Fault::Kind::PartitionExecutors,
+                                     Fault::Kind::PartitionExecutors, Fault::Kind::Unpersist,
+                                     Fault::Kind::ForgetShuffle};
+  if (r.chance(80)) return kSeldom[r.between(0, 3)];
   if (standalone && r.chance(300))
-    return static_cast<Fault::Kind>(r.between(kManager, int64_t{kFaultKinds} - 1));
+    return static_cast<Fault::Kind>(r.between(kManager, static_cast<int64_t>(kFirstOfNetwork) - 1));
   return static_cast<Fault::Kind>(r.chance(850) ? r.between(0, kOrders - 1)
                                                 : r.between(kOrders, kManager - 1));
 }
@@ -60,7 +68,8 @@ Fault random_fault(Random& r, Duration window, bool standalone) {
   // Hosts have something to say to each other now and then, and blocks are there for a while.
   if (f.kind == Fault::Kind::PartitionDriver || f.kind == Fault::Kind::PartitionExecutors ||
       f.kind == Fault::Kind::PartitionMaster || f.kind == Fault::Kind::CutBlocks ||
-      f.kind == Fault::Kind::LoseBlocks || f.kind == Fault::Kind::Unpersist)
+      f.kind == Fault::Kind::LoseBlocks || f.kind == Fault::Kind::Unpersist ||
+      f.kind == Fault::Kind::ForgetShuffle)
     f.length += 2s;
   if (f.kind == Fault::Kind::PartitionExecutors) f.length += 10s;
   f.target = static_cast<int32_t>(r.between(0, 11));

@@ -29,24 +29,31 @@ struct Fault {
     DecommissionHost,  // it goes when the time is over
     CrashDriver,       // the application is run again
     CancelJob,
+    CancelJobById,
     CancelGroup,
+    CancelGroupForever,  // jobs of it that come later are refused
     CancelTag,
     CancelStage,
     CancelAll,
     Unpersist,
+    ForgetShuffle,  // which no job needs that is still to end, while some run
     // of a standalone cluster
     CrashMaster,  // it comes back with its recovery log
     TearLog,      // it crashes while it writes it
     CrashWorker,  // its executors go on
     CutMaster,    // and the driver, or a worker
     PartitionMaster,
+    // of the network at all times: none begins them
+    Delay,       // a message took longer than messages do
+    Reordering,  // two of different peers overtook each other
   };
   Kind kind = Kind::Crash;
   Duration at{}, length{};
   int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
 };
-inline constexpr size_t kFaultKinds = 32;
+inline constexpr size_t kFaultKinds = 37;
 inline constexpr Fault::Kind kFirstOfManager = Fault::Kind::CrashMaster;
+inline constexpr Fault::Kind kFirstOfNetwork = Fault::Kind::Delay;
 const char* name_of(Fault::Kind kind);
 /// Within `window`. Failures of the cluster are likelier than orders of a user.
 Fault random_fault(Random& r, Duration window, bool standalone);

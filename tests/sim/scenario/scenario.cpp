@@ -70,6 +70,8 @@ Scenario make_scenario(uint64_t seed) {
   add_migration(s, migration);
   Random map_stages(mix(seed, 48));
   add_map_stages(s, map_stages);
+  Random orders(mix(seed, 49));
+  add_orders(s, orders);
   bound_length(s);
   return s;
 }
@@ -95,7 +97,7 @@ std::string describe(const Scenario& s) {
       (o.exclusion.application ? ", exclusion for the application" : "") +
       (o.exclusion.task_and_stage ? ", exclusion for tasks" : "") +
       (o.allocation ? ", dynamic allocation" : "") + describe(o.migration) +
-      (s.standalone ? ", standalone" : "") +
+      (s.standalone ? ", standalone" : "") + (s.forgets ? ", forgets its shuffles" : "") +
       (o.gpus > 0 ? ", " + std::to_string(o.gpus) + " gpus each, " + std::to_string(o.task_gpus) +
                         " of a task"
                   : "") +
@@ -107,7 +109,8 @@ std::string describe(const Scenario& s) {
   for (size_t i = 0; i < s.jobs.size(); ++i) {
     const JobPlan& j = s.jobs[i];
     text += "  job " + std::to_string(i) + " at " + ms(j.at) + ": rdd " + std::to_string(j.node) +
-            ", " + std::to_string(j.partitions.size()) + " partitions, " + j.group + ", " + j.tag +
+            ", " + std::to_string(j.partitions.size()) + " partitions, " +
+            (j.group.empty() ? "no group" : j.group) + ", " + j.tag +
             (j.commits ? ", commits" : "") + (j.large_results ? ", large results" : "") +
             (j.poison >= 0 ? ", poison " + std::to_string(j.poison) : "") +
             (j.map_stage ? ", map stage" : "") + "\n";

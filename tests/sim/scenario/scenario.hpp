@@ -16,7 +16,7 @@ struct JobPlan {
   int32_t node = 0;
   std::vector<int32_t> partitions;
   Duration at{};
-  std::string group, tag;
+  std::string group, tag;      // empty: it has none
   bool commits = false;        // its result tasks ask whether they may commit
   bool large_results = false;  // results go by block
   int32_t poison = -1;         // this partition's result task always throws
@@ -31,6 +31,7 @@ struct Scenario {
   std::vector<NodePlan> nodes;
   std::vector<JobPlan> jobs;
   std::vector<Fault> faults;
+  bool forgets = false;  // in the end every shuffle is forgotten
 };
 
 Scenario make_scenario(uint64_t seed);

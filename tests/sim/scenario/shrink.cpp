@@ -111,6 +111,7 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
         if (s.settings.profiles.empty()) s.settings.gpus = 0;
         s.settings.task_gpus = 0;
       },
+      [](Scenario& s) { s.forgets = false; },
       [](Scenario& s) { s.settings.reduce_locality = false; },
       [](Scenario& s) { s.settings.locality_wait = Duration{0}; },
       [](Scenario& s) {
@@ -124,6 +125,9 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
       },
       [](Scenario& s) {
         for (JobPlan& j : s.jobs) j.commits = j.large_results = false;
+      },
+      [](Scenario& s) {
+        for (JobPlan& j : s.jobs) j.map_stage = false;
       },
   };
   for (bool smaller = true; smaller;) {

@@ -85,6 +85,10 @@ void add_rivals(Scenario& s, Random& r) {
     s.jobs[i].group = i == 0 ? "group-1" : "group-0";  // whose share is the minimum comes later
     s.jobs[i].at = i == 0 ? Duration{0} : r.between(Duration{1ms}, Duration{500ms});
   }
+  if (r.chance(500)) return;
+  s.settings.locality_wait = Duration{0};
+  s.settings.launch_ahead = 0;
+  s.settings.exclusion = {};
 }
 
 void bound_length(Scenario& s) {
@@ -187,6 +191,23 @@ void add_map_stages(Scenario& s, Random& r) {
     job.at = r.between(Duration{0}, Duration{5s});
     s.jobs.push_back(std::move(job));
   }
+}
+
+void add_orders(Scenario& s, Random& r) {
+  s.forgets = r.chance(300);
+  // Two rivals need theirs: it names their pools.
+  if (s.settings.min_share == 0 && r.chance(300))
+    for (JobPlan& job : s.jobs)
+      if (r.chance(300)) job.group.clear();
+  if (!r.chance(100)) return;
+  const auto which = r.between(0, static_cast<int64_t>(s.jobs.size()) - 1);
+  Fault cancel = random_fault(r, 3s, s.standalone);
+  cancel.kind = Fault::Kind::CancelGroupForever;
+  cancel.target = static_cast<int32_t>(which);
+  JobPlan late = s.jobs[static_cast<size_t>(which)];
+  late.at = cancel.at + r.between(Duration{1ms}, Duration{5s});
+  s.faults.push_back(cancel);
+  s.jobs.push_back(std::move(late));
 }
 
 void storm(Scenario& s, Random& r) {

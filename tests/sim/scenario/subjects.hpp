@@ -11,7 +11,8 @@ void add_custom_resources(Scenario& s, Random& r);
 /// Where one task runs at a time the work of a scenario is to end within its time too. Dynamic
 /// allocation may leave one executor.
 void bound_length(Scenario& s);
-/// Two pools with more to do than there are slots, of which one has a minimum share.
+/// Two pools with more to do than there are slots, of which one has a minimum share. In half of
+/// them nothing else keeps a task from any slot, so that the share alone decides.
 void add_rivals(Scenario& s, Random& r);
 /// Jobs that want the outputs of a shuffle and nothing else, beside others that may read them.
 void add_map_stages(Scenario& s, Random& r);
@@ -21,6 +22,9 @@ void add_map_stages(Scenario& s, Random& r);
 void add_barrier(Scenario& s, Random& r);
 /// Nodes that give something else each time, and readers of such a one, which read each other.
 void add_unsteady(Scenario& s, Random& r);
+/// Jobs without a group, jobs of a group that is cancelled for ever before they come, and shuffles
+/// that the user has no more use for.
+void add_orders(Scenario& s, Random& r);
 /// Blocks of decommissioned executors move. More of them are, there are others who could take what
 /// they hold, and disks of those are full for a while.
 void add_migration(Scenario& s, Random& r);

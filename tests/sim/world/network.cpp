@@ -23,10 +23,11 @@ Time Network::blocked_until(const Process& a, const Process& b) {
   return it->second.until;
 }
 
-Duration Network::delay(Process& a, Process& b) {
+Duration Network::delay(Process& a, Process& b, bool& tail) {
   Random& random = world_.random();
   Duration d = random.long_tailed(settings_.usual);
-  if (random.chance(settings_.tail)) d += random.between(Duration{0}, settings_.tail_delay);
+  tail = random.chance(settings_.tail);
+  if (tail) d += random.between(Duration{0}, settings_.tail_delay);
   for (Process* p : {&a, &b}) {
     if (p->slow_until <= world_.now()) continue;
     d += random.between(Duration{0}, p->slowness);
@@ -82,9 +83,10 @@ bool Network::send(SimEndpoint& from, PeerId to, net::Packet packet) {
 void Network::put(const LinkPtr& link, int side, net::Packet packet) {
   End& target = link->ends[side];
   const ProcessPtr& to = target.endpoint->process();
-  target.last_ready = std::max(
-      target.last_ready, world_.now() + delay(*link->ends[1 - side].endpoint->process(), *to));
-  target.inbox.push_back({target.last_ready, std::move(packet)});
+  bool tail = false;
+  const Duration taken = delay(*link->ends[1 - side].endpoint->process(), *to, tail);
+  target.last_ready = std::max(target.last_ready, world_.now() + taken);
+  target.inbox.push_back({target.last_ready, world_.now(), tail, std::move(packet)});
   world_.after(to, target.last_ready - world_.now(), [this, link, side] { pump(link, side); });
 }
 
@@ -111,6 +113,7 @@ void Network::pump(const LinkPtr& link, int side) {
         });
       return;
     }
+    came(*end.endpoint, *link->ends[1 - side].endpoint->process(), end.inbox.front());
     net::Packet packet = std::move(end.inbox.front().packet);
     end.inbox.pop_front();
     end.known = true;
@@ -121,6 +124,13 @@ void Network::pump(const LinkPtr& link, int side) {
                      "← " + link->ends[1 - side].endpoint->process()->name + ": " + line);
     end.endpoint->handler().on_packet(end.peer, std::move(packet));
   }
+}
+
+void Network::came(const SimEndpoint& to, const Process& from, const Waiting& message) {
+  if (message.delayed) strike(told_.delayed);
+  Newest& newest = newest_[&to];
+  if (message.sent < newest.sent && newest.from != &from) strike(told_.overtaken);
+  if (message.sent > newest.sent) newest = {message.sent, &from};
 }
 
 void Network::close_end(Link& link, int side) {

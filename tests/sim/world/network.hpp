@@ -27,10 +27,17 @@ struct NetworkSettings {
   Duration patience_low{5s}, patience_high{40s};  // with a silent peer
 };
 
+/// Each called once, when a message comes: that was in the tail; that was sent before one which
+/// came to the same peer from another one.
+struct NetworkTold {
+  std::function<void()> delayed, overtaken;
+};
+
 class Network {
  public:
   Network(World& world, NetworkSettings settings) : world_(world), settings_(settings) {}
 
+  void tell(NetworkTold told) { told_ = std::move(told); }
   void listen(const std::string& address, SimEndpoint& endpoint) {
     listeners_[address] = &endpoint;
   }
@@ -55,8 +62,13 @@ class Network {
 
  private:
   struct Waiting {
-    Time ready;
+    Time ready, sent;
+    bool delayed = false;
     net::Packet packet;
+  };
+  struct Newest {
+    Time sent{};
+    const Process* from = nullptr;
   };
   struct End {
     SimEndpoint* endpoint = nullptr;
@@ -78,7 +90,9 @@ class Network {
     std::function<void()> struck;
   };
   Time blocked_until(const Process& a, const Process& b);
-  Duration delay(Process& a, Process& b);
+  /// Sets `tail`: the message takes longer than messages do.
+  Duration delay(Process& a, Process& b, bool& tail);
+  void came(const SimEndpoint& to, const Process& from, const Waiting& message);
   void put(const LinkPtr& link, int side, net::Packet packet);
   void repeat_later(const LinkPtr& link, int side, const net::Packet& packet);
   void pump(const LinkPtr& link, int side);
@@ -95,6 +109,8 @@ class Network {
   std::map<std::pair<std::string, std::string>, Block> blocked_;
   Time repeats_until_{};
   std::function<void()> repeated_;
+  NetworkTold told_;
+  std::map<const SimEndpoint*, Newest> newest_;  // of what came there
 };
 
 /// Thread: the simulator's.
