@@ -32,8 +32,11 @@ void Checks::counted(const ApplyAccumulators& e) {
 
 void Checks::submitted(uint64_t ticket) {
   app_.open.insert(ticket);
-  const std::string& group = job(ticket).group;
-  if (!group.empty() && app_.cancelled_groups.contains(group)) app_.refused.insert(ticket);
+  const JobPlan& plan = job(ticket);
+  // As in Spark, one of no partitions is over before anyone looks at its group.
+  const bool empty = plan.partitions.empty() && !wanted_by(plan);
+  if (!plan.group.empty() && !empty && app_.cancelled_groups.contains(plan.group))
+    app_.refused.insert(ticket);
 }
 
 std::optional<JobId> Checks::started_as(uint64_t ticket) const {

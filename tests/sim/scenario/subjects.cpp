@@ -49,6 +49,24 @@ void lose_outputs(Scenario& s, Random& r) {
   }
 }
 
+/// A shuffle that one job alone reads, which comes first, and the end of its use.
+void add_passing_shuffle(Scenario& s, Random& r) {
+  const auto any = [&r](size_t count) {
+    return static_cast<int32_t>(r.between(0, static_cast<int64_t>(count) - 1));
+  };
+  s.nodes.push_back(
+      {NodePlan::Kind::Shuffle, {any(s.nodes.size())}, static_cast<int32_t>(r.between(1, 4))});
+  JobPlan job = s.jobs.front();
+  run_whole(job, static_cast<int32_t>(s.nodes.size()) - 1, s);
+  job.at = Duration{0};
+  s.jobs.push_back(std::move(job));
+  if (s.settings.min_share == 0) s.jobs.front().at = r.between(Duration{1s}, Duration{8s});
+  Fault forget = random_fault(r, 3s, s.standalone);
+  forget.kind = Fault::Kind::ForgetShuffle;
+  forget.length += 20s;
+  s.faults.push_back(forget);
+}
+
 }  // namespace
 
 void add_custom_resources(Scenario& s, Random& r) {
@@ -199,6 +217,7 @@ void add_orders(Scenario& s, Random& r) {
   if (s.settings.min_share == 0 && r.chance(300))
     for (JobPlan& job : s.jobs)
       if (r.chance(300)) job.group.clear();
+  if (r.chance(150)) add_passing_shuffle(s, r);
   if (!r.chance(100)) return;
   const auto which = r.between(0, static_cast<int64_t>(s.jobs.size()) - 1);
   Fault cancel = random_fault(r, 3s, s.standalone);
