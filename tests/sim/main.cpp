@@ -237,7 +237,12 @@ void report(uint64_t seed, const std::string& detail, bool brief) {
 bool known_hold(bool brief) {
   for (const KnownSeed& known : kKnownSeeds) {
     const std::string check = how_it_fails(make_scenario(known.seed));
-    if (check.empty()) continue;
+    if (check.empty()) {
+      std::printf("seed %llu, found %s: held\n", static_cast<unsigned long long>(known.seed),
+                  known.found);
+      continue;
+    }
+    std::printf("found before: %s; kept by \"%s\"\n", known.found, known.kept_by);
     report(known.seed, check, brief);
     return false;
   }
