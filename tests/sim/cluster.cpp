@@ -58,9 +58,12 @@ void Cluster::restart_driver() {
 
 void Cluster::run() {
   const Time limit = world_.now() + end_of_faults(scenario_) + kPatience;
-  while (!checks_.all_ended())
+  for (size_t open = 0; !checks_.all_ended();) {
     if (!world_.step(limit))
       throw Broken("a job hangs", std::to_string(checks_.open().size()) + " jobs");
+    if (checks_.open().size() < open) forget_unneeded();
+    open = checks_.open().size();
+  }
   settle();
 }
 
@@ -93,7 +96,6 @@ void Cluster::settle() {
     throw Broken("an executor outlives its application", e->process()->name);
   if (const std::string what = manager_->left_over(); !what.empty())
     throw Broken("an ended application holds something", what);
-  forget_all();
   const Time quiet = world_.now() + 5s;
   while (world_.step(quiet)) {
   }

@@ -53,9 +53,8 @@ class Cluster {
   bool decommission(const Fault& fault, SimExecutor& e);
   void user_fault(const Fault& fault);
   bool unpersist(const Fault& fault);
-  bool forget_shuffle(const Fault& fault);
-  bool forget_one();
-  void forget_all();
+  void forget_one();
+  void forget_unneeded();
   void forget(ShuffleId shuffle);
   std::set<ShuffleId> needed() const;
   bool kill_task(const Fault& fault, const SimExecutor& e);

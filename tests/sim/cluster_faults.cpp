@@ -53,7 +53,10 @@ bool Cluster::seldom_fault(const Fault& f) {
   if (!driver_.opened()) return false;
   if (f.kind == Kind::CutBlocks) return cut_blocks(f);
   if (f.kind == Kind::Unpersist) return unpersist(f);
-  if (f.kind == Kind::ForgetShuffle) return forget_shuffle(f);
+  if (f.kind == Kind::ForgetShuffle) {
+    driver_.soon([this] { forget_one(); });
+    return false;
+  }
   return strike_any(f, [](SimExecutor& any) { return any.lose_blocks(); });
 }
 

@@ -137,32 +137,30 @@ std::set<ShuffleId> Cluster::needed() const {
   return shuffles;
 }
 
-/// As the user's last Rdd that could reach it goes, one each time. It counts when it is done:
-/// false.
-bool Cluster::forget_shuffle(const Fault& f) {
-  driver_.soon([this, &f] { struck(f, forget_one()); });
-  return false;
-}
-
-/// False: none is there that could go, or nothing runs.
-bool Cluster::forget_one() {
+/// As the user's last Rdd that could reach it goes, one each time.
+void Cluster::forget_one() {
   const std::set<ShuffleId> used = needed();
-  for (const auto& [id, shuffle] : lineage_.shuffles()) {
-    if (driver_.machine().map_outputs().available(id) == 0 || used.contains(id)) continue;
-    forget(id);
-    return !checks_.open().empty();
-  }
-  return false;
+  for (const auto& [id, shuffle] : lineage_.shuffles())
+    if (driver_.machine().map_outputs().available(id) > 0 && !used.contains(id)) return forget(id);
 }
 
+/// It counts where other jobs go on.
 void Cluster::forget(ShuffleId shuffle) {
   checks_.forgotten(shuffle);
   driver_.feed(ForgetShuffle{shuffle});
+  if (!checks_.open().empty()) checks_.reached(Kind::ForgetShuffle);
 }
 
-void Cluster::forget_all() {
-  if (scenario_.forgets)
-    for (const auto& [id, shuffle] : lineage_.shuffles()) driver_.soon([this, id] { forget(id); });
+/// Whatever no job needs any more. What is forgotten is not told again: that would hide what the
+/// first time left.
+void Cluster::forget_unneeded() {
+  if (!scenario_.forgets) return;
+  driver_.soon([this] {
+    if (!driver_.opened()) return;
+    const std::set<ShuffleId> used = needed();
+    for (const auto& [id, shuffle] : lineage_.shuffles())
+      if (driver_.machine().map_outputs().contains(id) && !used.contains(id)) forget(id);
+  });
 }
 
 }  // namespace tinderbox::sim

@@ -181,7 +181,9 @@ void SimExecutor::apply(const ForServices& e) {
           [&](const RemoveShuffle& m) {
             const std::string prefix = "shuffle_" + std::to_string(m.shuffle.value) + "_";
             std::erase_if(store_, [&](const auto& kv) { return kv.first.starts_with(prefix); });
-            outputs_.erase(m.shuffle);
+            // Who waits for an answer gets it, as from ExecutorServices.
+            const auto it = outputs_.find(m.shuffle);
+            if (it != outputs_.end() && it->second.value) outputs_.erase(it);
           },
           [&](const RemoveBlocks& m) { remove_blocks(m.blocks); },
           [&](const TakeBlock& m) { take(m); },

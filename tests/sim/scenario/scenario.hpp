@@ -31,7 +31,7 @@ struct Scenario {
   std::vector<NodePlan> nodes;
   std::vector<JobPlan> jobs;
   std::vector<Fault> faults;
-  bool forgets = false;  // in the end every shuffle is forgotten
+  bool forgets = false;  // shuffles go with the last job that needs them
 };
 
 Scenario make_scenario(uint64_t seed);
