@@ -100,10 +100,13 @@ bool Allocation::on(const TaskStarted& e, Time now) {
 
 bool Allocation::on(const TaskEnded& e, Time now) {
   const TaskEndKind how = e.kind();
-  const bool failed = how != TaskEndKind::Success && how != TaskEndKind::TaskKilled;
-  // It will be tried again, and that may need an executor.
-  if (failed && !backlog_.anything_pending()) backlogged(now);
-  backlog_.task_ended(attempt_of(e.task), e.task.index, e.task.speculative, how);
+  const StageAttempt attempt = attempt_of(e.task);
+  const bool again = how == TaskEndKind::TaskKilled
+                         ? !e.task.speculative && backlog_.lacks(attempt, e.task.index)
+                         : how != TaskEndKind::Success;
+  // That may need an executor.
+  if (again && !backlog_.anything_pending()) backlogged(now);
+  backlog_.task_ended(attempt, e.task.index, e.task.speculative, how);
   monitor_.task_ended(e.task.executor, e.task.stage, how == TaskEndKind::Success, now);
   return false;
 }

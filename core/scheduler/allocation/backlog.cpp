@@ -12,6 +12,7 @@ void Backlog::stage_submitted(StageAttempt attempt, int32_t tasks, int32_t profi
   e.profile = profile;
   e.pending = tasks;
   e.started.assign(static_cast<size_t>(tasks), false);
+  e.done = e.started;
   pending_ += tasks;
 }
 
@@ -23,6 +24,7 @@ void Backlog::stage_completed(StageAttempt attempt) {
   --submitted_;
   pending_ -= std::exchange(e.pending, 0);
   e.started.clear();
+  e.done.clear();
   speculative_ -= static_cast<int64_t>(e.speculative.size());
   e.speculative.clear();
   erase_if_done(at);
@@ -60,11 +62,23 @@ void Backlog::task_ended(StageAttempt attempt, int32_t index, bool speculative, 
   Entry& e = at->second;
   // A task whose output is lost ended long ago.
   if (how != TaskEndKind::Resubmitted && e.running > 0) --e.running;
-  if (how == TaskEndKind::Success)
+  const bool again = how != TaskEndKind::TaskKilled || lacks(attempt, index);
+  const size_t i = static_cast<size_t>(index);
+  if (i < e.done.size() && (how == TaskEndKind::Success || how == TaskEndKind::Resubmitted))
+    e.done[i] = how == TaskEndKind::Success;
+  if (how == TaskEndKind::Success) {
     drop_copy(e, index);
-  else if (how != TaskEndKind::TaskKilled && !speculative)
+    set_started(e, index, true);
+  } else if (again && !speculative) {
     set_started(e, index, false);
+  }
   erase_if_done(at);
+}
+
+bool Backlog::lacks(StageAttempt attempt, int32_t index) const {
+  const auto at = entries_.find(attempt);
+  const size_t i = static_cast<size_t>(index);
+  return at != entries_.end() && i < at->second.done.size() && !at->second.done[i];
 }
 
 void Backlog::speculative_submitted(StageAttempt attempt, int32_t index) {

@@ -16,7 +16,8 @@ namespace tinderbox::core {
 /// A stage and its attempt's number.
 using StageAttempt = std::pair<StageId, int32_t>;
 
-/// Shape: an entry a stage attempt that is submitted or still has running tasks; a bit a task.
+/// Shape: an entry a stage attempt that is submitted or still has running tasks; two bits a
+/// task.
 class Backlog {
  public:
   /// Tasks of one resource profile. `unschedulable`: task sets that no executor may run.
@@ -28,8 +29,12 @@ class Backlog {
   /// Tasks that still run of it go on to count.
   void stage_completed(StageAttempt attempt);
   void task_started(StageAttempt attempt, int32_t index, bool speculative);
-  /// A task that failed is pending again; one that was killed is not, for it is not wanted.
+  /// A task that failed is pending again. So is one that was killed while nobody has its result:
+  /// as long as its stage goes on it is tried again. (Spark counts none that was killed, and lacks
+  /// an executor for it when the last one goes.)
   void task_ended(StageAttempt attempt, int32_t index, bool speculative, TaskEndKind how);
+  /// The stage attempt goes on without the result of this task.
+  bool lacks(StageAttempt attempt, int32_t index) const;
   void speculative_submitted(StageAttempt attempt, int32_t index);
   void set_unschedulable(StageAttempt attempt, bool unschedulable);
 
@@ -46,7 +51,7 @@ class Backlog {
     bool unschedulable = false;
     int32_t pending = 0;
     int32_t running = 0;
-    std::vector<bool> started;
+    std::vector<bool> started, done;
     std::set<int32_t> speculative;  // copies that have not started
   };
   using Entries = std::map<StageAttempt, Entry>;

@@ -164,6 +164,26 @@ TEST_CASE("T53 an executor whose task failed in vain is idle from then on", "[sc
   CHECK(pass(c, 2s).killed == std::vector<std::string>{"A"});
 }
 
+TEST_CASE("a task that a user kills gets an executor though the last one leaves", "[scaling]") {
+  Cluster c(scaled(0, 0, 4, 1));
+  c.on(StartDriver{});
+  c.executor("A", 1);
+  const uint64_t first = c.job(rdd(1));
+  c.succeed(c.live().at(0), "x");
+  pass(c, 200ms);
+  const uint64_t t = c.job(rdd(1));
+  pass(c, 200ms);
+  const Sent s = c.live().at(0);
+  c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "its worker goes", {}});
+  c.on(KillTaskAttempt{s.id, true, "by the user"});
+  c.killed(s);
+  c.lose("A", 0);
+  CHECK(pass(c, 3s).totals.back() == 1);
+  c.executor("B", 1);
+  c.succeed(c.live().at(0), "y");
+  for (const uint64_t job : {first, t}) CHECK(c.error(job).empty());
+}
+
 TEST_CASE("idle executors are decommissioned when that is on", "[scaling]") {
   DriverOptions o = scaled(0, 0, 4, 1);
   o.allocation->decommission = true;

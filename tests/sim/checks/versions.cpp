@@ -13,7 +13,7 @@ bool Versions::add(const Made& made, Lineage& lineage) {
   if (made.shuffle.value >= 0)
     outputs_.insert_or_assign({made.shuffle, made.task.value}, made);
   else
-    results_.insert_or_assign({made.ticket, made.partition, made.value}, made);
+    results_[{made.ticket, made.partition, made.value}].push_back(made);
   return true;
 }
 
@@ -49,7 +49,9 @@ std::optional<uint64_t> Versions::read(const Made& made, const ShuffleDependency
 
 const Made* Versions::result(uint64_t ticket, int32_t partition, uint64_t value) const {
   const auto it = results_.find({ticket, partition, value});
-  return it == results_.end() ? nullptr : &it->second;
+  if (it == results_.end()) return nullptr;
+  return &*std::ranges::min_element(it->second, {},
+                                    [](const Made& made) { return made.reads.size(); });
 }
 
 std::optional<uint64_t> Versions::output(ShuffleId shuffle, int64_t map_id) const {

@@ -10,6 +10,7 @@
 //   gets two versions; both were there, or on their way, when it began.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,7 +46,7 @@ class Versions {
   void cached(Place block, uint64_t value) { cached_[block].insert(value); }
   /// Whether `made` is what follows from what it read; if so, it is kept.
   bool add(const Made& made, Lineage& lineage);
-  /// Null: nobody made it.
+  /// By whoever read least: the others took it from a cache, or may have. Null: nobody made it.
   const Made* result(uint64_t ticket, int32_t partition, uint64_t value) const;
   /// What stands in two versions behind the results of `job`; empty: nothing does.
   std::string mixed(JobId job, const std::vector<const Made*>& results) const;
@@ -78,7 +79,8 @@ class Versions {
   std::map<std::pair<StageId, int32_t>, uint64_t> attempts_;
   std::map<Place, std::set<uint64_t>> cached_;
   std::map<std::pair<ShuffleId, int64_t>, Made> outputs_;
-  std::map<std::tuple<uint64_t, int32_t, uint64_t>, Made> results_;  // ticket, partition, value
+  // By ticket, partition and value: one task may compute what another takes from a cache.
+  std::map<std::tuple<uint64_t, int32_t, uint64_t>, std::deque<Made>> results_;
 };
 
 }  // namespace tinderbox::sim

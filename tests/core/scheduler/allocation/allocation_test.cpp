@@ -445,6 +445,16 @@ TEST_CASE("A25 a failed task still needs its executor", "[allocation]") {
   CHECK(m.a.add_time());
 }
 
+TEST_CASE("a task that was killed and is tried again needs an executor as well", "[allocation]") {
+  Manager m(0, 5, 0);
+  m.stage(0, 1);
+  m.start({0, 0});
+  CHECK_FALSE(m.a.add_time());
+  m.end({0, 0}, TaskEndKind::TaskKilled);
+  CHECK(m.a.max_needed(0) == 1);
+  CHECK(m.a.add_time());
+}
+
 TEST_CASE("A26 reset forgets executors and starts over", "[allocation]") {
   Manager m(1, 10, 2);
   m.join(1, 5);

@@ -70,7 +70,7 @@ TEST_CASE("a stage that is over counts what still runs of it and nothing else", 
   CHECK(load(b) == Load{0, 0, 0, 0});
 }
 
-TEST_CASE("only a task that failed, and is no copy, is pending again", "[allocation]") {
+TEST_CASE("a task that ended without a result, and is no copy, is pending again", "[allocation]") {
   struct Case {
     TaskEndKind how;
     bool copy;
@@ -78,7 +78,7 @@ TEST_CASE("only a task that failed, and is no copy, is pending again", "[allocat
   };
   const auto c = GENERATE(
       Case{TaskEndKind::ExceptionFailure, false, 2}, Case{TaskEndKind::ExceptionFailure, true, 1},
-      Case{TaskEndKind::TaskKilled, false, 1}, Case{TaskEndKind::TaskKilled, true, 1},
+      Case{TaskEndKind::TaskKilled, false, 2}, Case{TaskEndKind::TaskKilled, true, 1},
       Case{TaskEndKind::Success, false, 1});
   TwoTasks b;
   b.task_started(kFirst, 0, false);
@@ -86,4 +86,30 @@ TEST_CASE("only a task that failed, and is no copy, is pending again", "[allocat
   CHECK(load(b) == Load{c.pending, 0, 0, 0});
   b.task_ended(kFirst, 0, true, TaskEndKind::TaskKilled);  // its start was not heard of
   CHECK(load(b) == Load{c.pending, 0, 0, 0});
+}
+
+TEST_CASE("a task that is killed is pending again unless its result is there", "[allocation]") {
+  TwoTasks b;
+  b.task_started(kFirst, 0, false);
+  b.task_started(kFirst, 0, true);
+  SECTION("its copy won") {
+    b.task_ended(kFirst, 0, true, TaskEndKind::Success);
+    CHECK_FALSE(b.lacks(kFirst, 0));
+    b.task_ended(kFirst, 0, false, TaskEndKind::TaskKilled);
+    CHECK(load(b) == Load{1, 0, 0, 0});
+    b.task_ended(kFirst, 0, true, TaskEndKind::Resubmitted);
+    CHECK(b.lacks(kFirst, 0));
+  }
+  SECTION("its copy runs, and wins later") {
+    b.task_ended(kFirst, 0, false, TaskEndKind::TaskKilled);
+    CHECK(load(b) == Load{2, 0, 1, 0});
+    b.task_ended(kFirst, 0, true, TaskEndKind::Success);
+    CHECK(load(b) == Load{1, 0, 0, 0});
+  }
+  SECTION("its stage is over") {
+    b.stage_completed(kFirst);
+    b.task_ended(kFirst, 0, false, TaskEndKind::TaskKilled);
+    CHECK_FALSE(b.lacks(kFirst, 0));
+    CHECK(load(b) == Load{0, 0, 1, 0});
+  }
 }
