@@ -8,7 +8,7 @@
 namespace tinderbox::cmd {
 
 struct CommandLine::Parser {
-  Parser(const std::string& role, const std::string& about) : app(about, role) {}
+  Parser(const std::string& role, const std::string& about) : app(about, "tinderbox " + role) {}
   CLI::App app;
 };
 
@@ -69,7 +69,7 @@ std::optional<int> CommandLine::parse(Args args) {
     net::write_error(app.help());
     return core::kExitOk;
   } catch (const CLI::ParseError& e) {
-    net::write_error("Error: " + std::string(e.what()) + "; tinderbox " + app.get_name() +
+    net::write_error("Error: " + std::string(e.what()) + "; " + app.get_name() +
                      " --help tells more\n");
     return core::kExitFailure;
   }

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "cmd/command_line.hpp"
+#include "cmd/process_conf.hpp"
 #include "cmd/roles/roles.hpp"
 #include "conf/conf.hpp"
 #include "core/status/exit_codes.hpp"
@@ -11,6 +12,8 @@ namespace tinderbox::cmd {
 int version(Args args) {
   bool keys = false;
   CommandLine line("version", "Prints the version on stdout.");
+  ProcessConfOptions ignored;
+  declare_process_conf(line, ignored);
   line.option("--keys", &keys, "print the reference page of all settings instead");
   if (const std::optional<int> code = line.parse(args)) return *code;
   if (keys)

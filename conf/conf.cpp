@@ -122,14 +122,29 @@ void Conf::check() const {
         break;
     }
   }
-  const auto positive = [&](const KeySpec& key, bool is) {
+  check_ranges();
+}
+
+void Conf::check_ranges() const {
+  const auto must = [&](const KeySpec& key, bool is, const char* be) {
     if (!is)
-      throw Error(std::string(key.name) + " must be positive, but is " +
+      throw Error(std::string(key.name) + " must be " + be + ", but is " +
                   std::string(resolve(key)->text));
   };
-  positive(kWorkerTimeout.spec, get(kWorkerTimeout) > Duration{0});
-  positive(kExecutorHeartbeatInterval.spec, get(kExecutorHeartbeatInterval) > Duration{0});
-  positive(kDeployDefaultCores.spec, get(kDeployDefaultCores) > 0);
+  const auto positive = [&](const auto& key) { must(key.spec, get(key) > 0, "positive"); };
+  must(kWorkerTimeout.spec, get(kWorkerTimeout) > Duration{0}, "positive");
+  must(kExecutorHeartbeatInterval.spec, get(kExecutorHeartbeatInterval) > Duration{0}, "positive");
+  for (const Key<int>* key : {&kDeployDefaultCores, &kTaskMaxFailures, &kReducerMaxReqsInFlight,
+                              &kReducerMaxBlocksPerAddress})
+    positive(*key);
+  for (const Key<int64_t>* key :
+       {&kRpcMessageMaxSize, &kReducerMaxSizeInFlight, &kBroadcastBlockSize})
+    positive(*key);
+  must(kRpcMessageMaxSize.spec, get(kRpcMessageMaxSize) <= int64_t{2047} << 20, "at most 2047 MiB");
+  must(kDefaultParallelism.spec, get(kDefaultParallelism).value_or(1) > 0, "positive");
+  must(kTaskLaunchAhead.spec, get(kTaskLaunchAhead) >= 0, "at least 0");
+  const double share = get(kMemoryFraction);
+  must(kMemoryFraction.spec, share > 0 && share <= 1, "above 0 and at most 1");
 }
 
 template <>

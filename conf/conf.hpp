@@ -69,11 +69,12 @@ class Conf {
     return with(key.spec.name, value);
   }
   Conf without(std::string_view name) const;
-  /// Converts every value of the catalogue's keys once, so that bad ones are found at start.
-  /// Errors: as get().
+  /// Converts every value of the catalogue's keys once, so that bad ones are found at start, and
+  /// those that nothing could run with. Errors: as get().
   void check() const;
 
  private:
+  void check_ranges() const;
   struct Found {
     std::string_view name;
     std::string_view text;

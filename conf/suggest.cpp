@@ -68,6 +68,31 @@ std::optional<std::string> nearest_part(std::string_view key, std::string_view p
   return std::string(key.substr(0, key.size() - part.size())) + std::string(*nearest.best());
 }
 
+std::vector<std::string> segments(std::string_view name) {
+  std::vector<std::string> parts(1);
+  for (const char c : folded(name))
+    if (c == '.')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  return parts;
+}
+
+/// Too far away by letters, but of the same words: in another order (spark.max.cores), one left out
+/// (tinderbox.launchAhead), the last one cut short (spark.executor.mem).
+bool same_words(const std::vector<std::string>& wanted, std::string_view name) {
+  const std::vector<std::string> known = segments(name);
+  if (std::is_permutation(wanted.begin(), wanted.end(), known.begin(), known.end())) return true;
+  if (known.size() == wanted.size())
+    return std::equal(wanted.begin(), wanted.end() - 1, known.begin()) &&
+           wanted.back().size() >= 3 && known.back().starts_with(wanted.back());
+  if (known.size() != wanted.size() + 1 || wanted.size() < 2) return false;
+  auto at = wanted.begin();
+  for (const std::string& part : known)
+    if (at != wanted.end() && *at == part) ++at;
+  return at == wanted.end();
+}
+
 }  // namespace
 
 bool is_known(std::string_view key) {
@@ -102,8 +127,11 @@ std::optional<std::string> nearest_key(std::string_view key) {
   Nearest nearest(key, tolerance(key.size()));
   for (const KeySpec* known : catalogue()) nearest.consider(known->name);
   for (std::string_view name : spark_names()) nearest.consider(name);
-  if (!nearest.best()) return {};
-  return std::string(*nearest.best());
+  if (nearest.best()) return std::string(*nearest.best());
+  const std::vector<std::string> wanted = segments(key);
+  for (const KeySpec* known : catalogue())
+    if (same_words(wanted, known->name)) return std::string(known->name);
+  return {};
 }
 
 std::vector<std::string> misspelling_warnings(const Conf& conf) {

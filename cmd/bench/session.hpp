@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/api/runtime/driver_runtime.hpp"
 #include "core/api/tinderbox.hpp"
 #include "core/status/listener_bus.hpp"
+#include "net/mutex.hpp"
 
 namespace tinderbox::cmd {
 
@@ -31,15 +33,22 @@ double seconds_between(Time a, Time b);
 /// The middle one. Shape: not empty.
 double median(std::vector<double> values);
 
-/// Counts what a task must have told to be counted as run.
+/// Counts what a task must have told to be counted as run, and hears what executors say of
+/// themselves.
 class CountingListener final : public core::Listener {
  public:
   void on_events(std::span<const core::ListenerEvent> events) override;
   int64_t started() const { return started_; }
   int64_t ended() const { return ended_; }
+  /// Resident memory of the largest executor, by beats that come from now on: waits until one has
+  /// beaten twice. 0: none did within 10 s. Unit: bytes. Thread: not the bus's.
+  int64_t idle_memory();
 
  private:
   std::atomic<int64_t> started_{0}, ended_{0};
+  net::Mutex mutex_;
+  net::Condition changed_;
+  std::map<std::string, std::vector<int64_t>> beats_ GUARDED_BY(mutex_);  // by executor
 };
 
 /// A driver on `master` and what its listener counted.

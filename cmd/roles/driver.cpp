@@ -131,10 +131,9 @@ int run(const DriverOptions& o, const TemporaryFolder& fetched) {
 }  // namespace
 
 int driver(Args args) {
-  CommandLine line(
-      "driver",
-      "tinderbox driver: runs an application's main and its scheduler; submit, workers and pods "
-      "start it");
+  CommandLine line("driver",
+                   "Runs an application's main and its scheduler; submit, workers and pods "
+                   "start it");
   DriverOptions o;
   line.option("--class", &o.main_class, "which of the file's applications");
   line.option("--elf", &o.elf, "application's ELF file, a path or URL, to run instead of this one");

@@ -81,8 +81,7 @@ core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
 }  // namespace
 
 int executor(Args args) {
-  CommandLine line("executor",
-                   "tinderbox executor: runs tasks of one application; workers and pods start it");
+  CommandLine line("executor", "Runs tasks of one application; workers and pods start it");
   ExecutorOptions o;
   declare(line, o);
   if (std::optional<int> code = line.parse(args)) return *code;

@@ -73,10 +73,9 @@ int run(const InitOptions& o) {
 }  // namespace
 
 int init(Args args) {
-  CommandLine line(
-      "init",
-      "tinderbox init: fetches files into a directory and checks them; runs before a driver or "
-      "executor starts");
+  CommandLine line("init",
+                   "Fetches files into a directory and checks them; runs before a driver or "
+                   "executor starts");
   InitOptions o;
   line.option("--directory", &o.directory, "where to put them; made when missing");
   line.option("--checksum", &o.checksums, "sha256:HEX of the first URL; again for the next ones");

@@ -34,7 +34,7 @@ core::MasterServiceOptions service_options(const MasterOptions& o) {
 }  // namespace
 
 int master(Args args) {
-  CommandLine line("master", "tinderbox master: gives workers' cores and memory to applications");
+  CommandLine line("master", "Gives workers' cores and memory to applications");
   line.long_help_only();
   MasterOptions o;
   line.option("-h,--host", &o.host, "name or address to listen on and to announce");

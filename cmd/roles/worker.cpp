@@ -109,8 +109,7 @@ std::unique_ptr<net::SignalWatch> watch_for_decommission(net::PollLoop& loop,
 }  // namespace
 
 int worker(Args args) {
-  CommandLine line("worker",
-                   "tinderbox worker: offers this machine's cores and memory to a master");
+  CommandLine line("worker", "Offers this machine's cores and memory to a master");
   WorkerOptions o;
   declare(line, o);
   if (std::optional<int> code = line.parse(args)) return *code;

@@ -38,22 +38,42 @@ std::string hand_out_all(const std::vector<std::string>& entries, BlockManager& 
   return list;
 }
 
+/// Where it lies on this machine; none: executors have it, or fetch it from elsewhere.
+std::optional<std::string> checked_path(const std::string& entry, BlockManager& blocks) {
+  if (Result<net::FetchSource> source = net::parse_source(entry); !source)
+    throw conf::Error(source.error().message);
+  const std::string url = entry.substr(0, entry.find('#'));
+  if (conf::scheme_of(url) == "local") return {};
+  std::optional<std::string> path = conf::local_path(url);
+  if (path)
+    check_readable(blocks.files(), url, *path);
+  else if (conf::scheme_of(url).starts_with("http"))
+    check_fetchable(entry, blocks);
+  return path;
+}
+
+void check_archives(const conf::Conf& conf) {
+  for (const std::string& entry : conf.get(conf::kArchives))
+    if (std::optional<Error> refusal = net::archive_refusal(entry))
+      throw conf::Error(refusal->message);
+}
+
 }  // namespace
+
+void check_app_file(const std::string& entry, BlockManager& blocks) { checked_path(entry, blocks); }
+
+void check_app_files(const conf::Conf& conf, BlockManager& blocks) {
+  for (const std::string& entry : conf.get(conf::kFiles)) check_app_file(entry, blocks);
+  check_archives(conf);
+  for (const std::string& entry : conf.get(conf::kArchives)) check_app_file(entry, blocks);
+}
 
 std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
                               const std::string& address) {
-  if (Result<net::FetchSource> source = net::parse_source(entry); !source)
-    throw conf::Error(source.error().message);
+  const std::optional<std::string> path = checked_path(entry, blocks);
+  if (!path) return entry;
   size_t hash = entry.find('#');
   std::string fragment = hash == std::string::npos ? "" : entry.substr(hash);
-  std::string url = entry.substr(0, hash);
-  if (conf::scheme_of(url) == "local") return entry;
-  std::optional<std::string> path = conf::local_path(url);
-  if (!path) {
-    if (conf::scheme_of(url).starts_with("http")) check_fetchable(entry, blocks);
-    return entry;
-  }
-  check_readable(blocks.files(), url, *path);
   std::string name = path->substr(path->rfind('/') + 1);
   if (std::optional<Error> other = blocks.hand_out_file(name, *path))
     throw conf::Error(other->message + ": executors would get one file for both; rename one");
@@ -66,9 +86,7 @@ std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, Bl
   auto files = conf.get(conf::kFiles), archives = conf.get(conf::kArchives);
   if (!files.empty())
     properties[std::string(conf::kFiles.spec.name)] = hand_out_all(files, blocks, address);
-  for (const std::string& entry : archives)
-    if (std::optional<Error> refusal = net::archive_refusal(entry))
-      throw conf::Error(refusal->message);
+  check_archives(conf);
   if (!archives.empty())
     properties[std::string(conf::kArchives.spec.name)] = hand_out_all(archives, blocks, address);
   return properties;

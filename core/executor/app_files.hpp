@@ -24,6 +24,10 @@ std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, Bl
 std::string hand_out_app_file(const std::string& entry, BlockManager& blocks,
                               const std::string& address);
 
+/// For executors of this process, who read the files where they are. Errors: as above.
+void check_app_files(const conf::Conf& conf, BlockManager& blocks);
+void check_app_file(const std::string& entry, BlockManager& blocks);
+
 /// What spark.files and spark.archives name.
 AddFiles app_files(const conf::Conf& conf);
 /// Fetches `what` into `directory`. Blocks. Errors: one line for the first that can't be had.

@@ -1,6 +1,5 @@
 #include "net/process/environment.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -58,24 +57,10 @@ std::string unique_name() {
   return name;
 }
 
-int64_t resident_bytes(int64_t pid) {
+int64_t resident_bytes() {
   long total = 0, resident = 0;
-  std::string path = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid)) + "/statm";
-  if (std::sscanf(slurp(path.c_str()).c_str(), "%ld %ld", &total, &resident) != 2) return 0;
+  if (std::sscanf(slurp("/proc/self/statm").c_str(), "%ld %ld", &total, &resident) != 2) return 0;
   return int64_t{resident} * ::sysconf(_SC_PAGESIZE);
-}
-
-std::vector<int64_t> child_processes() {
-  std::vector<int64_t> pids;
-  DIR* tasks = ::opendir("/proc/self/task");
-  for (dirent* e = tasks ? ::readdir(tasks) : nullptr; e; e = ::readdir(tasks)) {
-    std::string list = slurp(("/proc/self/task/" + std::string(e->d_name) + "/children").c_str());
-    char* at = list.data();
-    for (int64_t pid = std::strtoll(at, &at, 10); pid > 0; pid = std::strtoll(at, &at, 10))
-      pids.push_back(pid);
-  }
-  if (tasks) ::closedir(tasks);
-  return pids;
 }
 
 int available_processors() {

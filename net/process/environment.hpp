@@ -12,10 +12,8 @@ namespace tinderbox::net {
 std::map<std::string, std::string> environment();
 /// A name that no other process on this host uses: a random UUID.
 std::string unique_name();
-/// Unit: bytes of physical memory that a process (0: this one) holds; 0 when it can't be told.
-int64_t resident_bytes(int64_t pid = 0);
-/// Processes that a thread of this one started and that still run.
-std::vector<int64_t> child_processes();
+/// Unit: bytes of physical memory that this process holds; 0 when it can't be told.
+int64_t resident_bytes();
 /// Processors that this process may use, at least 1.
 int available_processors();
 /// Unit: MiB of this machine, or of the control group when that is less.

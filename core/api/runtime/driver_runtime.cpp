@@ -135,7 +135,9 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   void add_file(const std::string& path, bool archive) override {
     std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
-    if (!backend_->local_executor())
+    if (backend_->local_executor())
+      check_app_file(url, *blocks_->manager);
+    else
       url = hand_out_app_file(url, *blocks_->manager, blocks_->id.address);
     post(ShipFiles{archive ? AddFiles{{}, {url}} : AddFiles{{url}, {}}});
   }
@@ -291,6 +293,8 @@ class RealDriverRuntime final : public DriverRuntime {
       throw conf::Error(listening.error().message);
     if (o.network)
       file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
+    else
+      check_app_files(conf_, *blocks_->manager);
     ExecutorServicesOptions services = executor_services_options(conf_);
     services.self = blocks_->id;
     services.ask_timeout = {};  // who is asked is this process

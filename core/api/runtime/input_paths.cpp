@@ -81,9 +81,10 @@ Result<bool> add_file(net::Files& files, const std::string& path, int64_t size,
   if (compressed(path))
     return Error{"Input path is compressed: file:" + path +
                  "; uncompress it first, only plain text is read"};
-  // A pipe and a device have no size either.
-  if (size == 0)
-    if (const auto opened = files.open(path); !opened) return opened.error();
+  // Tasks would try in vain, again and again. A pipe and a device can't be opened either.
+  if (const auto opened = files.open(path); !opened)
+    return Error{"Input path cannot be read: " + opened.error().message +
+                 "; give the user of driver and executors a regular file to read"};
   out.push_back({path, size});
   return true;
 }
@@ -91,14 +92,19 @@ Result<bool> add_file(net::Files& files, const std::string& path, int64_t size,
 Result<bool> add(net::Files& files, const std::string& path, std::vector<InputFile>& out) {
   const auto stat = files.stat(path);
   if (!stat) return stat.error();
-  if (!*stat) return Error{"Input path does not exist: file:" + path};
+  if (!*stat)
+    return Error{"Input path does not exist: file:" + path +
+                 "; check the path, driver and executors must see the same files"};
   if (!(*stat)->directory) return add_file(files, path, (*stat)->size, out);
   const auto entries = files.list(path);
-  if (!entries) return entries.error();
+  if (!entries)
+    return Error{"Input path cannot be read: " + entries.error().message +
+                 "; check the permissions of the directory"};
   for (const auto& entry : *entries) {
     if (hidden(entry.name)) continue;
     if (entry.stat.directory)
-      return Error{"Input path is not a file: file:" + path + "/" + entry.name};
+      return Error{"Input path is not a file: file:" + path + "/" + entry.name +
+                   "; directories are not read through, name the inner ones by a pattern"};
     if (auto added = add_file(files, path + "/" + entry.name, entry.stat.size, out); !added)
       return added;
   }
@@ -116,7 +122,7 @@ Result<bool> add_named(net::Files& files, const std::string& named, std::vector<
       if (auto added = add(files, found, out); !added) return added;
     }
   }
-  if (!any) return Error{"Input Pattern file:" + *path + " matches 0 files"};
+  if (!any) return Error{"Input Pattern file:" + *path + " matches 0 files; check the pattern"};
   return true;
 }
 
@@ -133,7 +139,8 @@ Result<std::string> local_path(const std::string& path) {
     local = conf::without_this_host(std::string_view(path).substr(colon + 1));
     while (local.starts_with("//")) local.erase(0, 1);
   }
-  if (local.empty()) return Error{"Can not create a Path from an empty string"};
+  if (local.empty())
+    return Error{"Can not create a Path from an empty string: name a file or a directory"};
   std::string whole = std::filesystem::absolute(local).lexically_normal().native();
   while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
   return whole;

@@ -39,7 +39,9 @@ OutputDirectory::OutputDirectory(Context& context, const std::string& path)
     : context_(context), path_(or_throw(local_path(path), "Cannot save")) {
   net::Files& files = context_.runtime().files();
   const auto there = or_throw(files.stat(path_), "Cannot save to file:" + path_);
-  if (there) throw std::runtime_error("Output directory file:" + path_ + " already exists");
+  if (there)
+    throw std::runtime_error("Output directory file:" + path_ +
+                             " already exists; remove it or name another one");
   or_throw(files.make_directories(path_ + kTemporary), "Cannot save to file:" + path_);
 }
 

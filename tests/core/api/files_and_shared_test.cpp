@@ -73,9 +73,10 @@ TEST_CASE("R42 text files: directories, globs, lists, missing ones", "[rdd]") {
             .collect()
             .empty());
   CHECK_THROWS_WITH(context.text_file(dir + "/missing"),
-                    "Input path does not exist: file:" + dir + "/missing");
+                    "Input path does not exist: file:" + dir +
+                        "/missing; check the path, driver and executors must see the same files");
   CHECK_THROWS_WITH(context.text_file(dir + "/zz*"),
-                    "Input Pattern file:" + dir + "/zz* matches 0 files");
+                    "Input Pattern file:" + dir + "/zz* matches 0 files; check the pattern");
   CHECK_THROWS_WITH(context.text_file("hdfs://h/x"),
                     Catch::Contains("No FileSystem for scheme \"hdfs\""));
 }
@@ -93,8 +94,9 @@ TEST_CASE("save_as_text_file commits parts and refuses an existing directory", "
   CHECK(names == std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"});
   CHECK(context.text_file(out).collect() ==
         std::vector<std::string>{"(1,0.5)", "(2,1.0)", "(3,1.5)", "(4,2.0)", "(5,2.5)", "(6,3.0)"});
-  CHECK_THROWS_WITH(context.range(0, 1).save_as_text_file(out),
-                    "Output directory file:" + out + " already exists");
+  CHECK_THROWS_WITH(
+      context.range(0, 1).save_as_text_file(out),
+      "Output directory file:" + out + " already exists; remove it or name another one");
   const std::string failed = runtime.services.directory + "/failed";
   CHECK_THROWS(context.parallelize(upto(2), 2)
                    .map([](int x) { return x == 2 ? throw std::runtime_error("bad two") : x; })

@@ -49,6 +49,14 @@ two_executors() {
     read -rt 0.05 <> <(:) || true
   done
 }
+# others_run PIDS: those have ended while their application runs on, and two others are there.
+others_run() {
+  local tries=400 p
+  until [ "$(executors | wc -w)" = 2 ] && for p in $1; do [ ! -e "/proc/$p" ] || break; done && [ ! -e "/proc/$p" ]; do
+    (( tries-- > 0 )) || { echo "executors before: $1 now: $(executors)"; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+}
 # The master stands still, so that it has nobody killed: executors learn of the driver's end by themselves, and go
 # although their tasks look at no record.
 driver_lost() {
@@ -104,6 +112,8 @@ master_restart() {
     json_is status '"ALIVE"' 20 && json_is coresused 2 10 || return 1
     after=$(executors)
     [ "$before" = "$after" ] || { echo "executors before: $before after: $after"; return 1; }
+  else
+    others_run "$before" || return 1
   fi
   touch "$dir/$mode.out.enough"
   wait $driver || { cat "$dir/$mode.out"; return 1; }

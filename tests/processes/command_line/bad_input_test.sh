@@ -10,8 +10,10 @@ T=$TINDERBOX
 err=$dir/stderr out=$dir/stdout
 
 fail() { echo "FAILED - $name: $1"; sed 's/^/    /' "$err" | head -20; failed=1; }
-# Lines of stderr beside warnings, usage and what a line of `--verbose` or of a log at WARN is.
-error_lines() { grep -vE '^(Warning:|Usage:|Roles:|  |$|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9:.]+ WARN )' "$err"; }
+# Lines of stderr beside warnings of submit, usage, and, where $warns is set, what the driver logs of attempts that fail.
+warns=
+log_at_warn='|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9:.]+ WARN '
+error_lines() { grep -vE "^(Warning:|Usage:|Roles:|  |\$${warns:+$log_at_warn})" "$err"; }
 # bad NAME CODE PATTERN… -- COMMAND…: the command ends with CODE, and its one error line has all PATTERNs (ERE).
 bad() {
   local name=$1 code=$2 patterns=() pattern status
@@ -51,9 +53,11 @@ mkdir "$dir/full" && touch "$dir/full/x"
 submit "an output directory that exists" 1 "$dir/full already exists" -- --class wordcount "$T" "$dir/in.txt" "$dir/full"
 cp "$dir/in.txt" "$dir/secret.txt" && chmod 000 "$dir/secret.txt" && install -m 755 "$T" "$dir/app"
 bad "an unreadable input" 1 "$dir/secret.txt" "[Pp]ermission denied" -- \
-  "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --conf spark.log.level=FATAL --class wordcount "$dir/app" "$dir/secret.txt"
+  "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --class wordcount "$dir/app" "$dir/secret.txt"
+bad "an unreadable input on a cluster" 1 "$dir/secret.txt" "[Pp]ermission denied" -- \
+  "${as_nobody[@]}" "$dir/app" submit --master 'local-cluster[1,1,1024]' --class wordcount "$dir/app" "$dir/secret.txt"
 bad "an output where nobody may write" 1 "$dir/out" "[Pp]ermission denied" -- \
-  "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --conf spark.log.level=FATAL --class wordcount "$dir/app" "$dir/in.txt" "$dir/out"
+  "${as_nobody[@]}" "$dir/app" submit --master 'local[2]' --class wordcount "$dir/app" "$dir/in.txt" "$dir/out"
 submit "no such properties file" 1 "$dir/no.conf" "not exist" -- --properties-file "$dir/no.conf" --class pi "$T"
 
 cluster() { local name=$1; shift; bad "$name" 1 "$@" --class pi "$T" 1; }
@@ -77,6 +81,23 @@ for role in "worker spark://127.0.0.1:1" master; do
 done
 bad "no cores for an application" 1 "spark.deploy.defaultCores must be positive, but is 0" -- \
   "$T" master --conf spark.deploy.defaultCores=0
+submit "a file for executors that is not there" 1 "$dir/nothing" "does not exist" -- --files "$dir/nothing" --class pi "$T" 1
+submit "an archive that is not there" 1 "$dir/nothing.tgz" "does not exist" -- --archives "$dir/nothing.tgz" --class pi "$T" 1
+while read -r setting be; do
+  submit "$setting" 1 "${setting%=*} must be $be, but is ${setting#*=}" -- --conf "$setting" --class pi "$T" 1
+done <<'END'
+spark.rpc.message.maxSize=0 positive
+spark.rpc.message.maxSize=99999 at most 2047 MiB
+spark.task.maxFailures=0 positive
+spark.memory.fraction=-1 above 0 and at most 1
+spark.memory.fraction=2 above 0 and at most 1
+spark.broadcast.blockSize=0 positive
+spark.reducer.maxSizeInFlight=0 positive
+spark.reducer.maxReqsInFlight=0 positive
+spark.reducer.maxBlocksInFlightPerAddress=0 positive
+spark.default.parallelism=-3 positive
+tinderbox.task.launchAhead=-1 at least 0
+END
 submit "no heartbeat" 1 "spark.executor.heartbeatInterval must be positive, but is -1s" -- \
   --conf spark.executor.heartbeatInterval=-1s --class pi "$T"
 submit "no directory for blocks" 53 "spark.local.dir" "/proc/none" -- --conf spark.local.dir=/proc/none --class pi "$T"
@@ -168,8 +189,10 @@ master "local-cluster with too little memory" 'local-cluster[1,1,10]' 1 "10 MiB/
 master "local-cluster with a part missing" 'local-cluster[1,1]' 1 "local-cluster\[1,1\]" "local-cluster\[W,C,M\]"
 master "local[0]" 'local[0]' 1 "0 threads"
 master "an unknown kind of master" bogus://h 1 "spark, k8s, or local, but was bogus://h; .*tinderbox://host:port"
+warns=1  # of each try
 master "a host that has no address" spark://no-such-host.invalid:7077 1 "no-such-host.invalid"
 master "no master there" spark://127.0.0.1:1 1 "All masters are unresponsive" "spark://127.0.0.1:1" "3 tries of 1 s"
+warns=
 three_tries() { [ "$(grep -c 'WARN.*Failed to connect to master spark://127.0.0.1:1' "$err")" = 3 ]; }
 check "no master there: it was tried three times" three_tries
 bad "cluster mode, no master there" 1 "127.0.0.1:1" "master" -- \

@@ -121,6 +121,7 @@ jobs_of_all_kinds
 cluster
 mkdir -p "$root/etc"
 echo '127.0.0.1 localhost' >"$root/etc/hosts"
+roles
 wants 0 'Pi is roughly 3\.' bare run-example --master 'local[2]' pi 4
 jobs_of_all_kinds
 cluster
