@@ -12,7 +12,7 @@ constexpr cmd::Role kRoles[] = {
     {"master", "give workers' cores and memory to applications", cmd::master},
     {"worker", "offer this machine's cores and memory to a master", cmd::worker},
     {"init", "fetch an application's dependencies into a directory", cmd::init},
-    {"history", "show finished applications from their event logs", cmd::history},
+    {"history", "the place of the history server, which is not here yet", cmd::history},
     {"run-example", "submit a built-in application by its name", cmd::run_example},
     {"bench", "measure this build: BENCH name value unit", cmd::bench},
     {"version", "print the version", cmd::version},
