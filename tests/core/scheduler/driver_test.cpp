@@ -147,6 +147,28 @@ TEST_CASE("messages of strangers change nothing and get no answers", "[driver]")
   CHECK(c.last.empty());
 }
 
+TEST_CASE("T37 a file that is added while a set runs is there before the next set's tasks",
+          "[driver]") {
+  Cluster c(test_options(GENERATE(0, 8)));
+  c.executor("A", 1);
+  const AddFiles files{{"spark://driver:1/files/f"}, {}};
+  const uint64_t first = c.job(rdd(2));
+  c.on(ShipFiles{files});
+  CHECK(c.messages<AddFiles>("A") == std::vector{files});  // whatever runs there, and once
+  CHECK(c.messages<LaunchTasks>().empty());
+  c.finish(first);
+  c.job(rdd(40));
+  CHECK(c.messages<AddFiles>().empty());
+  c.executor("B", 1);
+  std::string order;
+  for (const Send<ToExecutor>& s : c.effects<Send<ToExecutor>>()) {
+    if (s.to != c.peers.at("B")) continue;
+    if (std::holds_alternative<AddFiles>(s.message)) order += "files ";
+    if (std::holds_alternative<LaunchTasks>(s.message)) order += "tasks ";
+  }
+  CHECK(order == "files tasks ");
+}
+
 TEST_CASE("what an executor says again, or out of turn, changes nothing", "[driver]") {
   Cluster c(test_options());
   c.on(ShipFiles{{{"file:/f"}, {}}});
@@ -378,6 +400,7 @@ TEST_CASE("B6 B7 silence of more than the timeout ends an executor, found at the
   CHECK(c.messages<StopExecutor>("2").size() == 1);
   c.advance(60s);
   CHECK(c.seen<ExecutorRemoved>().size() == 2);
+  CHECK(c.kills == std::vector<std::string>{"2", "1"});
   CHECK(c.driver.executors().active().empty());
 }
 

@@ -432,19 +432,30 @@ TEST_CASE("D23 fetch failures by a decommissioned executor don't count", "[scali
   }
 }
 
+namespace {
+/// The only two maps run on A and on B of host "h"; C on another host reads their outputs.
+struct OnOneHost : Cluster {
+  explicit OnOneHost(DriverOptions o) : Cluster(std::move(o)) {
+    executor("A", 1, "h");
+    executor("B", 1, "h");
+    executor("C", 4, "other");
+    job(rdd(1, {s}));
+  }
+  void decommission(const std::string& id) {
+    on(BackendExecutorDecommissioned{ExecutorId{id}, "", "h"});
+  }
+  ShufflePtr s = shuffle(rdd(2, {}, {{"executor_h_A"}, {"executor_h_B"}}), 1);
+};
+}  // namespace
+
 TEST_CASE("a decommissioned host's outputs go together when that is asked for", "[scaling]") {
   DriverOptions o = test_options(0);
   o.unregister_outputs_on_host = GENERATE(true, false);
-  Cluster c(o);
-  c.executor("A", 1, "h");
-  c.executor("B", 1, "h");
-  c.executor("C", 4, "other");
-  const ShufflePtr s = shuffle(rdd(2, {}, {{"executor_h_A"}, {"executor_h_B"}}), 1);
-  c.job(rdd(1, {s}));
+  OnOneHost c(o);
   c.maps_ok(0);
-  c.on(BackendExecutorDecommissioned{ExecutorId{"A"}, "", "h"});
-  c.fetch_failed(c.task(1, 0, 0), s->id, 0, "A");
-  CHECK(c.driver.map_outputs().available(s->id) == (o.unregister_outputs_on_host ? 0 : 1));
+  c.decommission("A");
+  c.fetch_failed(c.task(1, 0, 0), c.s->id, 0, "A");
+  CHECK(c.driver.map_outputs().available(c.s->id) == (o.unregister_outputs_on_host ? 0 : 1));
 }
 
 TEST_CASE("a decommissioned host's outputs go after the loss of an executor there, too",
@@ -452,20 +463,15 @@ TEST_CASE("a decommissioned host's outputs go after the loss of an executor ther
   DriverOptions o = test_options(0);
   o.unregister_outputs_on_host = GENERATE(true, false);
   o.max_retained_decommissioned = 1;
-  Cluster c(o);
-  c.executor("A", 1, "h");
-  c.executor("B", 1, "h");
-  c.executor("C", 4, "other");
-  const ShufflePtr s = shuffle(rdd(2, {}, {{"executor_h_A"}, {"executor_h_B"}}), 1);
-  c.job(rdd(1, {s}));
+  OnOneHost c(o);
   c.map_ok(c.one_on("A"));
-  for (const char* e : {"A", "B"}) c.on(BackendExecutorDecommissioned{ExecutorId{e}, "", "h"});
+  for (const char* e : {"A", "B"}) c.decommission(e);
   c.map_ok(c.one_on("B"));
   const Sent reader = c.one_on("C");
   c.lose("A", 0);  // the reader began before
-  REQUIRE(c.driver.map_outputs().available(s->id) == 1);
-  c.fetch_failed(reader, s->id, 0, "A");
-  CHECK(c.driver.map_outputs().available(s->id) == (o.unregister_outputs_on_host ? 0 : 1));
+  REQUIRE(c.driver.map_outputs().available(c.s->id) == 1);
+  c.fetch_failed(reader, c.s->id, 0, "A");
+  CHECK(c.driver.map_outputs().available(c.s->id) == (o.unregister_outputs_on_host ? 0 : 1));
 }
 
 TEST_CASE("a decommissioned host's outputs stay while an executor there still moves them",

@@ -25,7 +25,8 @@ struct Decommissioned : Run {
 
 }  // namespace
 
-TEST_CASE("M20 an executor that ends on a decommissioned worker gives its cores back", "[master]") {
+TEST_CASE("M20 an executor that ends on a decommissioned worker gives its cores back",
+          "[master]") {
   Decommissioned r;
   CHECK(r.worker("a").cores_used == 4);
   auto out = r.from(1, change(r.app, 0, ExecutorState::Exited, 0));
@@ -35,7 +36,7 @@ TEST_CASE("M20 an executor that ends on a decommissioned worker gives its cores 
   CHECK(r.worker("a").memory_used_mib == 0);
 }
 
-TEST_CASE("a decommissioned worker that comes back without its executors holds nothing",
+TEST_CASE("M20 a decommissioned worker that comes back without its executors holds nothing",
           "[master]") {
   Decommissioned r;
   r.from(2, worker_of("a"));

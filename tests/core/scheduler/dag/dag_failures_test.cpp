@@ -89,40 +89,42 @@ TEST_CASE("D24 the fourth fetch failure in a row aborts", "[dag]") {
   c.check_clean();
 }
 
-TEST_CASE("D25 D43 streaks of two stages don't add up", "[dag]") {
-  ThreeStages c({"A", "B"}, {"C", "D"});
-  int maps0 = 0, maps1 = 0;
-  const auto run = [&](int stage, int& attempt, bool fail_it, const ShufflePtr& from,
-                       const std::string& holder) {
-    const std::vector<Sent> tasks = c.live(stage, attempt);
-    REQUIRE_FALSE(tasks.empty());
-    if (fail_it) {
-      for (const Sent& x : tasks) c.fetch_failed(x, from->id, 0, holder);
-      c.advance(200ms);
-    } else {
-      for (const Sent& x : tasks) c.map_ok(x);
-    }
-    ++attempt;
-  };
-  for (int i = 0; i < 2; ++i) {
-    run(0, maps0, false, nullptr, "");
-    run(1, maps1, true, c.s0, c.hosts.count("A") ? "A" : "B");
-  }
-  run(0, maps0, false, nullptr, "");
-  run(1, maps1, false, nullptr, "");
-  int result = 0;
-  for (int i = 0; i < 2; ++i) {
-    const std::vector<Sent> r = c.live(2, result++);
-    REQUIRE(r.size() == 1);
-    c.fetch_failed(r[0], c.s1->id, 0, "C");
+TEST_CASE("D25 streaks of two stages don't add up", "[dag]") {
+  ThreeStages c({"A", "B"}, {"A", "B"});
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    c.maps_ok(0, attempt);
+    const std::vector<Sent> readers = c.live(1, attempt);
+    REQUIRE(readers.size() == 2);
+    for (const Sent& x : readers) c.fetch_failed(x, c.s0->id, 0, "A");
     c.advance(200ms);
-    run(1, maps1, false, nullptr, "");
   }
-  REQUIRE(c.live(2, result).size() == 1);
-  c.succeed(c.live(2, result)[0], "42");
-  CHECK(c.error(c.ticket).empty());
+  c.maps_ok(0, 2, {0});
+  c.maps_ok(1, 2, {0, 1});
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    c.fetch_failed(c.task(2, attempt, 0), c.s1->id, 0, "A");
+    CHECK_FALSE(c.ended(c.ticket));
+    c.advance(200ms);
+    c.maps_ok(0, 3 + attempt, {0});
+    c.maps_ok(1, 3 + attempt, {0});
+  }
+  c.succeed(c.task(2, 2, 0), "42");
   CHECK(c.results[c.ticket] == Values{{0, "42"}});
-  c.check_clean();
+  c.check_succeeded(c.ticket);
+}
+
+TEST_CASE("D43 a fetch failure at the end of a chain runs what was lost of each stage", "[dag]") {
+  ThreeStages c({"A", "B"}, {"A", "B"});
+  c.maps_ok(0);
+  c.maps_ok(1);
+  c.fetch_failed(c.task(2, 0, 0), c.s1->id, 0, "A");
+  CHECK(c.driver.map_outputs().missing(c.s0->id) == Ints{0});
+  CHECK(c.driver.map_outputs().missing(c.s1->id) == Ints{0});
+  c.advance(200ms);
+  c.maps_ok(0, 1, {0});
+  c.maps_ok(1, 1, {0});
+  c.succeed(c.task(2, 1, 0), "42");
+  CHECK(c.results[c.ticket] == Values{{0, "42"}});
+  c.check_succeeded(c.ticket);
 }
 
 TEST_CASE("D26 a success ends the streak", "[dag]") {
@@ -197,15 +199,20 @@ TEST_CASE("D34 outputs of an executor lost since the task set was made don't cou
   const ShufflePtr other = shuffle(rdd(1, {}, at({"A"})), 1);
   const uint64_t t1 = c.job(rdd(1, {other}));
   c.maps_ok(0);
-  const ShufflePtr s = shuffle(rdd(2, {}, at({"A", "B"})), 1);
+  const ShufflePtr s = shuffle(rdd(3, {}, at({"A", "B", "A"})), 1);
   const uint64_t t2 = c.job(rdd(1, {s}));
   c.fetch_failed(c.live(1, 0)[0], other->id, 0, "A");
   c.map_ok(c.task(2, 0, 0));
   CHECK(c.driver.map_outputs().available(s->id) == 0);
   c.map_ok(c.task(2, 0, 1));
   CHECK(c.driver.map_outputs().available(s->id) == 1);
-  CHECK(c.live_partitions(2, 1) == Ints{0});  // of the new epoch: counts wherever it runs
+  c.map_ok(c.task(2, 0, 2));
+  CHECK(c.driver.map_outputs().available(s->id) == 1);
+  CHECK(c.live_partitions(2, 1) == Ints{0, 2});  // of the new epoch: they count on A too
+  CHECK(c.task(2, 1, 0).executor == "A");
   c.map_ok(c.task(2, 1, 0));
+  CHECK(c.driver.map_outputs().available(s->id) == 2);
+  c.map_ok(c.task(2, 1, 2));
   CHECK(c.live_partitions(3, 0) == Ints{0});
   c.results_ok(3);
   CHECK(c.ended(t2));
@@ -253,6 +260,7 @@ TEST_CASE("D37 late results of an older attempt help the newer one", "[dag]") {
   CHECK(c.live(2).empty());
   c.map_ok(c.task(1, 1, 2));
   CHECK(c.live(2, 0).size() == 1);
+  CHECK(c.submitted().size() == 5);
   c.succeed(c.live(2, 0)[0], "42");
   CHECK(c.ended(c.ticket));
   c.check_clean();
@@ -277,15 +285,19 @@ TEST_CASE("D38 outputs lost while their set is alive are made again", "[dag]") {
 
 TEST_CASE("D39 jobs that share a failing map stage fail alike", "[dag]") {
   Dag c;
-  const ShufflePtr shared = shuffle(rdd(2), 2), own = shuffle(rdd(2), 2);
-  const uint64_t t1 = c.job(rdd(2, {shared})), t2 = c.job(rdd(2, {shared, own}));
+  const ShufflePtr s = shuffle(rdd(2), 2);
+  const uint64_t t1 = c.job(rdd(2, {s})), t2 = c.job(rdd(2, {s, shuffle(rdd(2), 2)}));
+  REQUIRE(c.live_partitions(2, 0) == Ints{0, 1});  // what only the second job reads
   while (!c.ended(t1)) c.fail(c.task(0, 0, 0), "no");
   REQUIRE(c.ended(t2));
   CHECK(c.error(t1) == c.error(t2));
   Ints failed = c.completed(true);
   std::sort(failed.begin(), failed.end());
   CHECK(failed == Ints{0, 2});
-  CHECK(c.completed(false).empty());
+  Ints killed;
+  for (const KillTask& k : c.messages<KillTask>()) killed.push_back(c.by_id(k.id).stage.value);
+  CHECK(std::count(killed.begin(), killed.end(), 2) == 2);
+  CHECK((c.submissions(1) == 0 && c.submissions(3) == 0));
   c.check_clean();
 }
 

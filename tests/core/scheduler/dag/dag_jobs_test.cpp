@@ -49,7 +49,7 @@ TEST_CASE("D12 a stage that can't be encoded fails its job", "[dag]") {
   codec.program = [](const Node&, const Descriptor*, std::string_view) -> Bytes {
     throw std::runtime_error("a socket can't travel");
   };
-  Cluster c(test_options(), codec);
+  Cluster c(test_options(GENERATE(0, 8)), codec);
   c.executor("A");
   const uint64_t t = c.job(rdd(1));
   CHECK(c.error(t) ==
@@ -88,19 +88,22 @@ TEST_CASE("D14 cancel", "[dag]") {
   c.check_clean();
 }
 
-TEST_CASE("D48 a job that is to be interrupted by a value that is none is as any other", "[dag]") {
+TEST_CASE("D48 a value of interruptOnCancel that is none counts as false", "[dag]") {
   Dag c;
-  const std::map<std::string, std::string> invalid{{"spark.job.interruptOnCancel", "invalid"}};
-  const uint64_t failing = c.job(rdd(1), {0}, invalid);
-  while (!c.ended(failing)) c.fail(c.live().at(0), "no");
-  CHECK(c.error(failing).starts_with(
-      "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times"));
-  const uint64_t cancelled = c.job(rdd(1), {0}, invalid);
-  c.on(CancelJob{cancelled, ""});
+  const uint64_t t =
+      c.job(rdd(2), {0, 1}, {{"spark.job.interruptOnCancel", GENERATE("yes", "TRUE ", "")}});
+  const Sent other = c.task(0, 0, 1);
+  for (int i = 0; i < 4; ++i) c.fail(c.task(0, 0, 0), "some failure");
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).find("Task 0 in stage 0.0 failed 4 times") != std::string::npos);
+  CHECK(c.error(t).find("some failure") != std::string::npos);
   REQUIRE(c.messages<KillTask>().size() == 1);
+  CHECK(c.messages<KillTask>()[0].id == other.id);
   CHECK_FALSE(c.messages<KillTask>()[0].interrupt);
-  CHECK(c.error(cancelled) == "Job 1 cancelled ");
-  c.check_clean();
+  c.killed(other);
+  const uint64_t next = c.job(rdd(1));
+  c.results_ok(1);
+  c.check_succeeded(next);
 }
 
 TEST_CASE("D40 a shared stage runs on when one of its jobs is cancelled", "[dag]") {
@@ -233,6 +236,8 @@ TEST_CASE("D84 D85 D86 cancelling by group, stage, tag and all", "[dag]") {
   CHECK(c.error(g) == "Job 0 cancelled part of cancelled job group G");
   c.on(CancelJobsWithTag{"b"});
   CHECK(c.error(tagged) == "Job 1 cancelled part of cancelled job tag(s) b");
+  c.on(CancelJobsWithTag{"a"});  // its other tag: it is over
+  CHECK(c.seen<JobEnded>().size() == 2);
   CHECK_FALSE(c.ended(tag_like));
   c.on(CancelStage{StageId{0}, ""});
   CHECK(c.error(plain1) == "Job 3 cancelled because Stage 0 was cancelled");

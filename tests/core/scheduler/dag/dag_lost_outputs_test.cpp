@@ -29,7 +29,7 @@ TEST_CASE("D17 a fetch failure of an older task set takes the one output that it
   c.check_clean();
 }
 
-TEST_CASE("D21 the map stage of a fetch failure waits for the one resubmission", "[dag]") {
+TEST_CASE("the map stage of a fetch failure waits for the one resubmission", "[dag]") {
   TwoStages c({"A", "B"});
   c.first_lost();
   const uint64_t t2 = c.job(rdd(2, {c.s}));  // needs it too, and starts it no sooner

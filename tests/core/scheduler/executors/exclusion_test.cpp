@@ -7,6 +7,18 @@ using namespace tinderbox::core::scheduling;
 
 namespace {
 using Strings = std::vector<std::string>;
+
+/// Executor 1 on host "bad" is excluded for the application; 2 on host "good" is not.
+struct OneExcluded : Cluster {
+  OneExcluded(DriverOptions o, int32_t cores_of_other) : Cluster(std::move(o)) {
+    executor("1", 4, "bad");
+    executor("2", cores_of_other, "good");
+    const uint64_t t = job(rdd(8));
+    for (int i = 0; i < 2; ++i) fail(one_on("1"));
+    finish(t, 1s);
+    REQUIRE(driver.tasks().health()->executor_excluded(0));
+  }
+};
 }  // namespace
 
 // ---- task sets and offers ----------------------------------------------------------------------
@@ -103,15 +115,44 @@ TEST_CASE("S14 exclusions of one stage leave another one alone; only success is 
   CHECK(b.tasks.idle());
 }
 
+TEST_CASE("S14 a host, an executor and a task are excluded each for their own stage", "[health]") {
+  TaskBed b(excluding());
+  const int32_t e0 = b.add("e0", "h0"), e1 = b.add("e1", "h0");
+  const int32_t e2 = b.add("e2", "h1"), e3 = b.add("e3", "h1");
+  // Earlier stages go first, so the last one is tried before the others are there.
+  const auto fail_on = [&](int32_t executor, int32_t stage, int32_t tasks) {
+    const auto launched = b.offer({{executor, tasks}});
+    REQUIRE(launched.size() == static_cast<size_t>(tasks));
+    for (const auto& l : launched) {
+      REQUIRE(l.stage == stage);
+      b.fail(l);
+    }
+    return launched[0].index;
+  };
+  b.submit(2, 4);
+  const int32_t not_on_e0 = fail_on(e0, 2, 1);
+  b.submit(1, 4);
+  fail_on(e3, 1, 2);
+  b.submit(0, 4);
+  fail_on(e0, 0, 2);
+  fail_on(e1, 0, 2);
+  int32_t elsewhere = 0;
+  const auto launched = b.offer({{e0, 8}, {e1, 8}, {e2, 8}, {e3, 8}});
+  CHECK(launched.size() == 12);
+  for (const auto& l : launched) {
+    CAPTURE(l.stage, l.index, l.executor);
+    const bool on_h0 = l.executor == "e0" || l.executor == "e1";
+    if (l.stage == 0) CHECK_FALSE(on_h0);
+    if (l.stage == 1) CHECK(l.executor != "e3");
+    if (l.stage == 2 && l.index == not_on_e0) CHECK(l.executor != "e0");
+    elsewhere += l.stage > 0 && on_h0;
+  }
+  CHECK(elsewhere > 0);
+  CHECK(b.failed.empty());
+}
+
 TEST_CASE("S15 S22 executors and hosts excluded for the application get no offers", "[health]") {
-  DriverOptions o = excluding(GENERATE(0, 8));
-  Cluster c(o);
-  c.executor("1", 4, "h1");
-  c.executor("2", 1, "h2");
-  const uint64_t t = c.job(rdd(8));
-  for (int i = 0; i < 2; ++i) c.fail(c.one_on("1"));
-  c.finish(t, 1s);
-  REQUIRE(c.driver.tasks().health()->executor_excluded(0));
+  OneExcluded c(excluding(GENERATE(0, 8)), 1);
   c.job(rdd(6));
   size_t running = 0;
   for (const Sent& s : c.live()) {
@@ -127,13 +168,7 @@ TEST_CASE("an executor that joins on an excluded host gets no tasks until its ti
   DriverOptions o = excluding(GENERATE(0, 8));
   o.exclusion.application_executors_per_host = 1;
   o.executor_timeout = 24h;
-  Cluster c(o);
-  c.executor("1", 4, "bad");
-  c.executor("2", 4, "good");
-  const uint64_t t = c.job(rdd(8));
-  for (int i = 0; i < 2; ++i) c.fail(c.one_on("1"));
-  c.finish(t, 1s);
-  REQUIRE(c.driver.tasks().health()->any_excluded());
+  OneExcluded c(o, 4);
   c.executor("3", 4, "bad");
   const uint64_t second = c.job(rdd(20));
   for (const Sent& s : c.live()) CHECK(s.executor == "2");

@@ -274,6 +274,37 @@ TEST_CASE("H10 an excluded executor is exchanged for a new one, and its tasks ar
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("H10 a host is excluded by the time its executors are killed", "[health]") {
+  DriverOptions o = excluding(GENERATE(0, 8));
+  o.exclusion.kill = true;
+  Cluster c(o);
+  c.executor("1", 2, "bad");
+  c.executor("2", 2, "bad");
+  c.executor("3", 4, "good");
+  const uint64_t t = c.job(rdd(8));
+  for (const char* e : {"1", "1", "2", "2"}) c.fail(c.one_on(e));
+  while (!c.ended(t)) {
+    c.answer_revocations();
+    REQUIRE_FALSE(c.live().empty());
+    c.succeed(c.live().front(), "x");
+  }
+  const auto first = [&](auto is) {
+    return std::find_if(c.last.begin(), c.last.end(), is) - c.last.begin();
+  };
+  const auto excluded = first([](const DriverEffect& e) {
+    const auto* p = std::get_if<Publish>(&e);
+    return p && of_kind<NodeExcluded>(p->events).size() == 1;
+  });
+  const auto killed = first(
+      [](const DriverEffect& e) { return std::holds_alternative<KillBackendExecutor>(e); });
+  CHECK(excluded < killed);
+  CHECK(killed < std::ssize(c.last));
+  CHECK(c.driver.tasks().health()->host_excluded(c.driver.executors().at(0).host));
+  Strings gone = c.kills;
+  std::sort(gone.begin(), gone.end());
+  CHECK(gone == Strings{"1", "2"});  // once each
+}
+
 TEST_CASE("H12 T35 one fetch failure excludes an executor, or its host's shuffle service",
           "[health]") {
   const bool service = GENERATE(false, true);

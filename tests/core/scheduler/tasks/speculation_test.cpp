@@ -119,6 +119,28 @@ TEST_CASE("T31 a task that failed thrice is saved by its copy", "[speculation]")
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("T52 a task that succeeded is not failed by the end of its other attempt",
+          "[speculation]") {
+  DriverOptions o = eager(GENERATE(0, 8));
+  o.speculation.quantile = 0.6;
+  Race c(o);
+  const uint64_t t = c.job(rdd(5));
+  for (int32_t p = 0; p < 3; ++p) c.succeed(c.on("A", p), "x");
+  for (int i = 0; i < 3; ++i) c.fail(c.on("A", 3));
+  c.executor("B", 8);
+  c.advance(100ms);
+  const Sent original = c.on("A", 3);
+  c.succeed(c.on("B", 3), "copy");
+  c.fail(original);  // the fourth failure, had the success not ended the count
+  REQUIRE_FALSE(c.ended(t));
+  for (const Sent& s : c.live()) CHECK(s.partition == 4);  // nor is it run again
+  c.succeed(c.on("A", 4), "x");
+  CHECK(c.error(t).empty());
+  CHECK(c.results[t][3] == "copy");
+  for (const Sent& s : c.live()) c.killed(s);
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 TEST_CASE("T21 a copy's executor that is lost after the original won undoes nothing",
           "[speculation]") {
   DriverOptions o = speculating(GENERATE(0, 8));

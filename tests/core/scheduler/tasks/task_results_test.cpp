@@ -273,6 +273,27 @@ TEST_CASE("updates about tasks of other executors or of none are ignored", "[tas
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("S28 a task whose state is LOST has failed, and its executor goes on",
+          "[task_scheduler]") {
+  Cluster c(test_options(GENERATE(0, 8)));
+  c.executor("A", 1);
+  const uint64_t t = c.job(rdd(1));
+  for (int i = 0; i < 4; ++i) {
+    CHECK_FALSE(c.ended(t));
+    TaskUpdate lost;
+    lost.id = c.task(0, 0, 0).id;
+    lost.state = TaskState::Lost;
+    c.update(c.by_id(lost.id), lost);
+    CHECK(c.seen<TaskEnded>().back().kind() == TaskEndKind::UnknownReason);
+  }
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).find("failed 4 times") != std::string::npos);
+  CHECK(c.seen<ExecutorRemoved>().empty());
+  CHECK(c.driver.executors().alive(0));
+  CHECK(c.driver.executors().at(0).running == 0);
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 TEST_CASE("a map task that says nothing of its output has failed", "[task_scheduler]") {
   Cluster c(test_options());
   c.executor("A", 1);

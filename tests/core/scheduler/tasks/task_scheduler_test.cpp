@@ -157,6 +157,7 @@ TEST_CASE("S25 a preferred executor that joins late is used as such", "[task_sch
   TaskBed b;
   const int32_t e0 = b.add("executor0", "h0");
   b.submit(0, 2, {{"h0"}, {"executor_h1_executor2"}});
+  CHECK(b.set(0).levels().level[0] == Locality::Node);
   auto launched = b.offer({{e0, 1}});
   REQUIRE(launched.size() == 1);
   CHECK(launched[0].index == 0);
@@ -165,8 +166,10 @@ TEST_CASE("S25 a preferred executor that joins late is used as such", "[task_sch
   launched = b.offer({{e2, 1}});
   REQUIRE(launched.size() == 1);
   CHECK(launched[0].index == 1);
-  b.add("executor3", "h1");
-  CHECK(b.executors.host_alive(b.executors.host("h1")));
+  const int32_t e3 = b.add("executor3", "h1");
+  CHECK(b.offer({{e3, 1}}).empty());
+  CHECK(b.executors.alive(e3));
+  CHECK(b.executors.at(e3).host == b.executors.at(e2).host);
 }
 
 TEST_CASE("S29 with wait 0 the local one of two offers is chosen", "[task_scheduler]") {
@@ -310,16 +313,23 @@ TEST_CASE("S43 a loss that is nobody's fault leaves the next one without blame",
   CHECK(c.driver.idle_state_is_clean());
 }
 
+namespace {
+/// Why tasks were killed in the last turn, one by one.
+std::vector<std::string> kill_reasons(const TaskBed& b) {
+  std::vector<std::string> reasons;
+  for (const Send<ToExecutor>& s : of_kind<Send<ToExecutor>>(b.out))
+    if (const auto* k = std::get_if<KillTask>(&s.message)) reasons.push_back(k->reason);
+  return reasons;
+}
+}  // namespace
+
 TEST_CASE("S34 cancelling kills what runs and launches no more", "[task_scheduler]") {
   TaskBed b;
   const int32_t e = b.add("e", "h");
   b.submit(0, 10);
   const auto launched = b.offer({{e, 2}});
   b.turn([&](Turn& t) { b.tasks.cancel(StageId{0}, "test message", false, t); });
-  std::vector<std::string> reasons;
-  for (const Send<ToExecutor>& s : of_kind<Send<ToExecutor>>(b.out))
-    if (const auto* k = std::get_if<KillTask>(&s.message)) reasons.push_back(k->reason);
-  CHECK(reasons == std::vector<std::string>(2, "Stage cancelled: test message"));
+  CHECK(kill_reasons(b) == std::vector<std::string>(2, "Stage cancelled: test message"));
   CHECK(b.set(0).zombie());
   CHECK(b.offer({{e, 8}}).empty());
   for (const auto& l : launched) {
@@ -328,6 +338,18 @@ TEST_CASE("S34 cancelling kills what runs and launches no more", "[task_schedule
   }
   CHECK(b.tasks.idle());
   CHECK(b.ended.size() == 2);
+}
+
+TEST_CASE("S35 killing all attempts of a stage leaves its set alive", "[task_scheduler]") {
+  TaskBed b;
+  const int32_t e = b.add("e", "h");
+  b.submit(0, 10);
+  REQUIRE(b.offer({{e, 2}}).size() == 2);
+  b.turn([&](Turn& t) { b.tasks.kill_attempts_of(StageId{0}, "test message", false, t); });
+  CHECK(kill_reasons(b) == std::vector<std::string>(2, "test message"));
+  REQUIRE(b.tasks.task_set(StageId{0}, 0));
+  CHECK_FALSE(b.set(0).zombie());
+  CHECK(b.offer({{e, 8}}).size() == 8);
 }
 
 TEST_CASE("S35 killing attempts leaves the set alive", "[task_scheduler]") {
