@@ -121,6 +121,8 @@ TEST_CASE("M21 a supervised driver moves to another worker, and the first is tol
   CHECK(s.completed_drivers.at(0).state == DriverState::Relaunching);
   REQUIRE(s.active_apps.size() == 1);
   CHECK(s.active_apps[0].id == next);
+  REQUIRE(s.active_apps[0].executors.size() == 1);
+  CHECK(s.active_apps[0].executors[0].worker.value == "worker-b");
 }
 
 TEST_CASE("every report of a driver is accepted, and counts once", "[master]") {

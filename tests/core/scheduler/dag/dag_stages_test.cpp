@@ -96,7 +96,7 @@ TEST_CASE("D11 thirty nested zips are walked once", "[dag]") {
   Dag c;
   const uint64_t t = c.job(node);
   c.results_ok(0);
-  CHECK(c.ended(t));
+  c.check_succeeded(t);
 }
 
 TEST_CASE("D16 two maps, one reduce", "[dag]") {

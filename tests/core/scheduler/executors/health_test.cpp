@@ -142,7 +142,13 @@ TEST_CASE("H6 failures far apart don't add up", "[health]") {
   h.now += 1h - 1ms;
   h.failed(e, {0}, 2);
   CHECK(h.tracker->executor_excluded(e));
-  CHECK(h.tracker->next_expiry() == h.now + 1h);
+  const Time first = h.now + 1h;
+  CHECK(h.tracker->next_expiry() == first);
+  const int32_t other = h.add("2", "hostB");
+  h.now += 10min;
+  h.failed(other, {0, 1}, 3);
+  REQUIRE(h.tracker->executor_excluded(other));
+  CHECK(h.tracker->next_expiry() == first);  // the earliest of them
 }
 
 TEST_CASE("H7 a failure has its own time, however long its set took", "[health]") {

@@ -95,6 +95,7 @@ TEST_CASE("T20 what map tasks send back doesn't count as a result", "[task_sched
   }
   c.succeed(c.task(1, 0, 0), "tiny");
   CHECK(c.error(t).empty());
+  CHECK(c.driver.idle_state_is_clean());
 }
 
 TEST_CASE("T19 results over spark.driver.maxResultSize abort", "[task_scheduler]") {
@@ -150,7 +151,7 @@ TEST_CASE("T53 an output file that exists, a result without bytes abort at the f
 
 TEST_CASE("T17 a large task is worth one warning", "[task_scheduler]") {
   const bool large = GENERATE(true, false);
-  Cluster c(test_options());
+  Cluster c(test_options(GENERATE(0, 8)));
   c.executor("A", 4);
   const auto root = rdd(3);
   root->source_data.assign(3, Bytes(large ? 1000 * 1024 + 1 : 1000, 'x'));
