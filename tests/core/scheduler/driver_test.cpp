@@ -183,28 +183,6 @@ TEST_CASE("what an executor says again, or out of turn, changes nothing", "[driv
   CHECK(c.driver.total_cores() == 4);
 }
 
-TEST_CASE("T37 a file that is added while a set runs is there for the next one, wherever it runs",
-          "[driver]") {
-  Cluster c(test_options(GENERATE(0, 8)));
-  c.executor("A", 1);
-  c.job(rdd(1));
-  REQUIRE(c.live().size() == 1);
-  c.on(ShipFiles{{{"file:/f"}, {}}});
-  REQUIRE(c.messages<AddFiles>("A").size() == 1);
-  CHECK(c.messages<AddFiles>("A")[0].files == std::vector<std::string>{"file:/f"});
-  c.job(rdd(40));
-  c.executor("B", 1);
-  std::map<PeerId, bool> has_file{{c.peers.at("A"), true}};
-  size_t launched = 0;
-  for (const Send<ToExecutor>& s : c.effects<Send<ToExecutor>>()) {
-    has_file[s.to] |= std::holds_alternative<AddFiles>(s.message);
-    if (!std::holds_alternative<LaunchTasks>(s.message)) continue;
-    ++launched;
-    CHECK(has_file[s.to]);
-  }
-  CHECK(launched > 0);
-}
-
 TEST_CASE("executors without an id, or of a profile that is not known, are not let in",
           "[driver]") {
   Cluster c(test_options());

@@ -25,8 +25,7 @@ struct Decommissioned : Run {
 
 }  // namespace
 
-TEST_CASE("M20 an executor that ends on a decommissioned worker gives its cores back",
-          "[master]") {
+TEST_CASE("M20 an executor that ends on a decommissioned worker gives its cores back", "[master]") {
   Decommissioned r;
   CHECK(r.worker("a").cores_used == 4);
   auto out = r.from(1, change(r.app, 0, ExecutorState::Exited, 0));

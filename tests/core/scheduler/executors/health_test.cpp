@@ -301,8 +301,8 @@ TEST_CASE("H10 a host is excluded by the time its executors are killed", "[healt
     const auto* p = std::get_if<Publish>(&e);
     return p && of_kind<NodeExcluded>(p->events).size() == 1;
   });
-  const auto killed = first(
-      [](const DriverEffect& e) { return std::holds_alternative<KillBackendExecutor>(e); });
+  const auto killed =
+      first([](const DriverEffect& e) { return std::holds_alternative<KillBackendExecutor>(e); });
   CHECK(excluded < killed);
   CHECK(killed < std::ssize(c.last));
   CHECK(c.driver.tasks().health()->host_excluded(c.driver.executors().at(0).host));

@@ -304,8 +304,7 @@ TEST_CASE("a map task that says nothing of its output has failed", "[task_schedu
   CHECK(c.live()[0].number == 1);
 }
 
-TEST_CASE("S28 updates that say little or nothing that fits; one that is LOST has failed",
-          "[task_scheduler]") {
+TEST_CASE("updates that say little, or nothing that fits", "[task_scheduler]") {
   DriverOptions o = test_options(GENERATE(0, 8));
   o.max_result_size = 0;  // no limit
   o.max_task_failures = 9;
