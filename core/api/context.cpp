@@ -74,7 +74,7 @@ struct Context::State {
   const int64_t number = next_context();     // of the context among all of the process
   std::string checkpoint_dir GUARDED_BY(mutex);
   std::map<RddId, Mark> marked GUARDED_BY(mutex);
-  std::set<RddId> checkpointed GUARDED_BY(mutex);
+  std::set<RddId> checkpointed GUARDED_BY(mutex), writing GUARDED_BY(mutex);
   std::set<core::ResourceProfile> profiles GUARDED_BY(mutex);  // nodes point to these
 };
 
@@ -351,6 +351,8 @@ void Context::write_checkpoints(const core::Node& root) {
     {
       net::Lock lock(state_->mutex);
       if (state_->checkpointed.contains(node->id)) continue;
+      // The job that writes it must not write what it hides.
+      if (state_->writing.contains(node->id) && !all) continue;
       if (state_->marked.contains(node->id)) {
         found.push_back(node->id);
         if (!all) continue;
@@ -373,13 +375,23 @@ void Context::write_checkpoint(RddId id) {
     if (it == state_->marked.end()) return;
     mark = std::move(it->second);
     state_->marked.erase(it);
+    state_->writing.insert(id);
     directory = state_->checkpoint_dir + "/rdd-" + std::to_string(id.value);
   }
-  const auto made = runtime_.files().make_directories(directory);
-  if (!made) throw std::runtime_error("Checkpoint failed: " + made.error().message);
-  runtime_.checkpointed(id, mark.write(directory));
-  net::Lock lock(state_->mutex);
-  state_->checkpointed.insert(id);
+  const auto written = [&](bool is) {
+    net::Lock lock(state_->mutex);
+    state_->writing.erase(id);
+    if (is) state_->checkpointed.insert(id);
+  };
+  try {
+    const auto made = runtime_.files().make_directories(directory);
+    if (!made) throw std::runtime_error("Checkpoint failed: " + made.error().message);
+    runtime_.checkpointed(id, mark.write(directory));
+  } catch (...) {
+    written(false);
+    throw;
+  }
+  written(true);
 }
 
 std::string shipped_file(const std::string& name) {

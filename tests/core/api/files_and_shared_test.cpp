@@ -161,6 +161,23 @@ TEST_CASE("the checkpoint directory may be a URL of this host, of no other file 
                     Catch::Contains("Cannot use checkpoint directory hdfs://h/x: No FileSystem"));
 }
 
+TEST_CASE("an Rdd that is marked hides its marked ancestors, unless the property asks for them",
+          "[rdd]") {
+  for (const bool all : {false, true}) {
+    LocalRuntime runtime;
+    Context context(runtime);
+    context.set_checkpoint_dir(runtime.services.directory + "/cp");
+    auto parent = context.parallelize(upto(6), 3).map([](int x) { return x * 2; });
+    auto child = parent.map([](int x) { return x + 1; });
+    parent.checkpoint();
+    child.checkpoint();
+    if (all) context.set_local_property("spark.checkpoint.checkpointAllMarkedAncestors", "true");
+    CHECK(child.collect() == std::vector<int>{3, 5, 7, 9, 11, 13});
+    CHECK(child.is_checkpointed());
+    CHECK(parent.is_checkpointed() == all);
+  }
+}
+
 TEST_CASE("R48 a checkpoint cuts the lineage after the first job", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
