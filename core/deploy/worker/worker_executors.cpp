@@ -38,7 +38,8 @@ std::string Worker::worker_url() const {
 void Worker::handle(const Turn& t, PeerId from, const LaunchExecutor& m) {
   ExecutorKey key{m.app, m.executor};
   std::string name = m.app.value + "/" + std::to_string(m.executor);
-  if (from != master_ || stopping_) {
+  if (stopping_) return;  // whoever asks has not heard of it yet
+  if (from != master_) {
     log(t, Level::Warn, "Invalid master (" + m.master_address + ") attempted to launch executor.");
     return;
   }

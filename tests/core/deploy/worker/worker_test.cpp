@@ -181,8 +181,7 @@ TEST_CASE("a worker that stops ends its children, tells the master, and exits wi
   CHECK(std::holds_alternative<Send<ToMaster>>(out.front()));
   CHECK(all<Signal>(out) == std::vector<Signal>{{executor, 15}, {driver_ticket, 15}});
   CHECK(all<Exit>(out).empty());
-  CHECK(all<Spawn>(r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 1, 0, app_of(), 1, 1}))
-            .empty());
+  CHECK(r.from(1, LaunchExecutor{"spark://m:7077", {"app-1"}, 1, 0, app_of(), 1, 1}).empty());
   out = r.feed(ProcessExited{executor, 143});
   CHECK(reports(out) == std::vector<State>{{0, ExecutorState::Killed, 143}});
   CHECK(all<Exit>(out).empty());
