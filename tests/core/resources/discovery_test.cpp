@@ -68,7 +68,8 @@ TEST_CASE("a resources file has Spark's form, and each component reads its own",
       R"([{"id":{"componentName":"spark.executor","resourceName":"gpu"},"addresses":["0","1"]}])");
   const std::string file = f.file("mine.json", R"([
     {"id": {"componentName": "spark.executor", "resourceName": "gpu"}, "addresses": ["9"]},
-    {"id": {"componentName": "spark.worker", "resourceName": "gpu"}, "addresses": ["3"]}])");
+    {"id": {"componentName": "spark.worker", "resourceName": "gpu"}, "addresses": ["3"]},
+    {"id": {"componentName": "spark.driver", "resourceName": "gpu"}, "addresses": ["5"]}])");
   CHECK(*f.find({}, file) == ResourceAddresses{{"gpu", {"3"}}});
 }
 

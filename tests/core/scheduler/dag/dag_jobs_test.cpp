@@ -291,7 +291,7 @@ TEST_CASE("D84 as many groups are cancelled for ever as are tracked, the last on
   const auto of = [](const char* group) {
     return std::map<std::string, std::string>{{"spark.jobGroup.id", group}};
   };
-  for (const char* group : {"A", "B", "A", "C"}) c.on(CancelJobGroup{group, true});
+  for (const char* group : {"A", "B", "A", "C", "C"}) c.on(CancelJobGroup{group, true});
   CHECK(c.ended(c.job(rdd(1), {0}, of("A"))));
   CHECK(c.ended(c.job(rdd(1), {0}, of("C"))));
   CHECK_FALSE(c.ended(c.job(rdd(1), {0}, of("B"))));
