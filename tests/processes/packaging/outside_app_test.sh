@@ -41,12 +41,13 @@ check() {
   [ -e "$dir/$1/_SUCCESS" ] || die "$1: no _SUCCESS in $dir/$1"
   cat "$dir/$1"/part-* | diff - "$dir/expected" >&2 || die "$1: the index differs from awk's"
 }
-# submit NAME OPTIONS… -- FILE: a whole run; its last lines are shown when it fails.
+# submit NAME OPTIONS… -- FILE: a whole run, which begins when all executors are there; its last lines are shown when it
+# fails.
 submit() {
   local name=$1 options=()
   shift
   while [ "$1" != -- ]; do options+=("$1"); shift; done
-  SPARK_LOCAL_IP=127.0.0.1 timeout 60 "$TINDERBOX" submit --master "$master_url" "${options[@]}" --class inverted_index "$2" \
+  SPARK_LOCAL_IP=127.0.0.1 timeout 60 "$TINDERBOX" submit --master "$master_url" "${all_executors[@]}" "${options[@]}" --class inverted_index "$2" \
     "$dir/$name" "$dir/one.txt" "$dir/two.txt" > "$dir/$name.log" 2>&1 ||
     { tail -5 "$dir/$name.log" "$dir"/worker*/driver-*/stderr >&2; die "$name: submit ended with code $?"; }
   check "$name"
@@ -64,6 +65,7 @@ copies() {
 start_master
 start_worker worker1 --cores 2 --memory 2g
 start_worker worker2 --cores 2 --memory 2g
+all_executors=(--conf spark.cores.max=3 --conf spark.scheduler.minRegisteredResourcesRatio=1)
 whole=(--deploy-mode cluster --conf spark.standalone.submit.waitAppCompletion=true)
 
 # 2. Client mode. The file is moved away from where it was built: only the driver knows it.
