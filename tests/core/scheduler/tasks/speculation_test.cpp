@@ -180,8 +180,11 @@ TEST_CASE("T22 only the winner's executor takes an output with it", "[speculatio
   CHECK(c.messages<KillTask>("A") == std::vector{KillTask{original.id, true, kKilled}});
   c.lose(lose_winner ? "B" : "A");
   Ints undone;
-  for (const TaskEnded& e : c.seen<TaskEnded>())
-    if (e.kind() == TaskEndKind::Resubmitted) undone.push_back(e.task.index);
+  for (const TaskEnded& e : c.seen<TaskEnded>()) {
+    if (e.kind() != TaskEndKind::Resubmitted) continue;
+    undone.push_back(e.task.index);
+    if (e.task.index == copy.index) CHECK(e.task.attempt == copy.number);
+  }
   CHECK(std::count(undone.begin(), undone.end(), copy.index) == (lose_winner ? 1 : 0));
   c.on(CancelJob{t, ""});
   while (!c.live().empty()) c.killed(c.live()[0], "Stage cancelled");

@@ -62,6 +62,17 @@ TEST_CASE("T4 delay scheduling widens one level a wait", "[task_set]") {
   CHECK(b.offer("e2", kNoPref) == 3);
 }
 
+TEST_CASE("T4 each level has its own wait, whatever would be taken", "[task_set]") {
+  SetBed b;
+  b.add_each(2);
+  b.tasks({{at("h1", "e1")}});
+  CHECK(b.offer("e2", kAny) == -1);
+  b.now += kWait;
+  CHECK(b.offer("e2", kAny) == -1);
+  b.now += kWait;
+  CHECK(b.offer("e2", kAny) == 0);
+}
+
 TEST_CASE("T5 NO_PREF tasks don't wait for local ones", "[task_set]") {
   SetBed b;
   b.add("e1", "h1");
