@@ -1,4 +1,6 @@
 // Jobs from start to end: submission, success, failure, cancellation.
+#include <strings.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -196,8 +198,9 @@ void DagScheduler::fail_job(JobId id, const std::string& error, Turn& turn) {
   clean_up(id);
 }
 
+/// In any case of letters, as Scala's toBoolean.
 bool DagScheduler::interrupts(const Job& job) {
-  return property(job.properties, "spark.job.interruptOnCancel") == "true";
+  return strcasecmp(property(job.properties, "spark.job.interruptOnCancel").c_str(), "true") == 0;
 }
 
 void DagScheduler::cancel_independent_stages(const Job& job, const std::string& reason,

@@ -106,10 +106,17 @@ TEST_CASE("an application starts with its first executors, grows and shrinks", "
   CHECK(c.driver.idle_state_is_clean());
 }
 
+/// Dynamic allocation with its first executor, which it started with and may do without.
+struct Scaled : Cluster {
+  Scaled(int32_t ahead, const std::string& executor_id, int32_t cores)
+      : Cluster(scaled(ahead, 0, 4, 1)) {
+    on(StartDriver{});
+    executor(executor_id, cores);
+  }
+};
+
 TEST_CASE("an executor with map outputs stays while a shuffle may be read", "[scaling]") {
-  Cluster c(scaled(GENERATE(0, 8), 0, 4, 1));
-  c.on(StartDriver{});
-  c.executor("1", 2);
+  Scaled c(GENERATE(0, 8), "1", 2);
   const ShufflePtr s = shuffle(rdd(1), 1);
   const uint64_t t = c.job(rdd(1, {s}));
   c.maps_ok(0);
@@ -122,9 +129,7 @@ TEST_CASE("an executor with map outputs stays while a shuffle may be read", "[sc
 }
 
 TEST_CASE("a task that comes in the last moment saves its executor", "[scaling]") {
-  Cluster c(scaled(GENERATE(0, 8), 0, 4, 1));
-  c.on(StartDriver{});
-  c.executor("1", 1);
+  Scaled c(GENERATE(0, 8), "1", 1);
   c.advance(59900ms);
   const uint64_t t = c.job(rdd(1));
   CHECK(pass(c, 200s).killed.empty());
@@ -135,9 +140,7 @@ TEST_CASE("a task that comes in the last moment saves its executor", "[scaling]"
 }
 
 TEST_CASE("an executor that has not said whether it gives a task back is not idle", "[scaling]") {
-  Cluster c(scaled(8, 0, 4, 1));
-  c.on(StartDriver{});
-  c.executor("1", 1);
+  Scaled c(8, "1", 1);
   const uint64_t t = c.job(rdd(2));
   c.executor("2", 1);
   REQUIRE(c.revocations.size() == 1);
@@ -151,9 +154,7 @@ TEST_CASE("an executor that has not said whether it gives a task back is not idl
 }
 
 TEST_CASE("T53 an executor whose task failed in vain is idle from then on", "[scaling]") {
-  Cluster c(scaled(0, 0, 4, 1));
-  c.on(StartDriver{});
-  c.executor("A", 1);
+  Scaled c(0, "A", 1);
   c.job(rdd(1));
   CHECK(pass(c, 61s).killed.empty());
   TaskEndReason reason;
@@ -165,9 +166,7 @@ TEST_CASE("T53 an executor whose task failed in vain is idle from then on", "[sc
 }
 
 TEST_CASE("a task that a user kills gets an executor though the last one leaves", "[scaling]") {
-  Cluster c(scaled(0, 0, 4, 1));
-  c.on(StartDriver{});
-  c.executor("A", 1);
+  Scaled c(0, "A", 1);
   const uint64_t first = c.job(rdd(1));
   c.succeed(c.live().at(0), "x");
   pass(c, 200ms);

@@ -75,14 +75,14 @@ TEST_CASE("D13 a task set that fails fails its job", "[dag]") {
 TEST_CASE("D14 cancel", "[dag]") {
   Dag c;
   const uint64_t t =
-      c.job(rdd(1), {0}, {{"spark.job.interruptOnCancel", GENERATE("true", "false")}});
+      c.job(rdd(1), {0}, {{"spark.job.interruptOnCancel", GENERATE("true", "True", "false")}});
   c.on(CancelJob{t, ""});
   CHECK(c.error(t) == "Job 0 cancelled ");
   CHECK(c.completed(true) == Ints{0});
   REQUIRE(c.messages<KillTask>().size() == 1);
   CHECK(c.messages<KillTask>()[0].reason == "Stage cancelled: Job 0 cancelled ");
   CHECK(c.messages<KillTask>()[0].interrupt ==
-        (c.seen<JobStarted>()[0].properties.at("spark.job.interruptOnCancel") == "true"));
+        (c.seen<JobStarted>()[0].properties.at("spark.job.interruptOnCancel") != "false"));
   c.on(CancelJob{t, "again"});
   CHECK_FALSE(c.driver.idle_state_is_clean());
   c.check_clean();
