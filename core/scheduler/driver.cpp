@@ -40,7 +40,7 @@ void Driver::on(DriverEvent&& event, Time now, DriverEffects& out) {
 }
 
 bool Driver::idle_state_is_clean() const {
-  return dag_.idle() && tasks_.idle() && commits_.empty();
+  return dag_.idle() && tasks_.idle() && commits_.empty() && (!allocation_ || allocation_->idle());
 }
 
 int32_t Driver::total_cores() const {

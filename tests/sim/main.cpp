@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +37,8 @@ constexpr double kLeastShare = 0.02;
 /// So many seeds say what the share is; fewer may have met it too seldom by chance.
 constexpr uint64_t kEnoughSeeds = 10'000;
 constexpr double kByChance = 0.001;
+/// A run of milliseconds that goes on for so long has no end: the signal makes it one that crashed.
+constexpr unsigned kMostSeconds = 30;
 /// Seeds that are run twice, to see that a seed means one run.
 constexpr uint64_t kReplayed = 50;
 constexpr uint64_t kNoSeed = ~uint64_t{0};
@@ -92,6 +95,7 @@ Tally run_share(const Share& share, LowestFailed& lowest, int out) {
   Tally tally;
   for (uint64_t seed = share.first; seed < share.end && seed < lowest; seed += share.step) {
     if (::write(out, &seed, sizeof seed) != sizeof seed) std::_Exit(3);
+    ::alarm(kMostSeconds);
     const Outcome outcome = run_seed(seed);
     add(tally, outcome);
     if (outcome.check.empty()) continue;
@@ -136,7 +140,7 @@ Tally await(const Child& child) {
   if (seed != kNoSeed || !read_all(child.from, &tally, sizeof tally)) {
     tally = {};
     tally.failed = last;
-    std::snprintf(tally.check, sizeof tally.check, "the process crashed");
+    std::snprintf(tally.check, sizeof tally.check, "the process crashed, or did not come to an end");
   }
   ::close(child.from);
   int status = 0;
@@ -151,6 +155,7 @@ std::string how_it_fails(const Scenario& scenario) {
   std::fflush(stdout);
   const pid_t pid = ::fork();
   if (pid == 0) {
+    ::alarm(kMostSeconds);
     const Outcome outcome = run(scenario, false);
     (void)!::write(pipe[1], outcome.check.data(), outcome.check.size());
     std::_Exit(0);
@@ -161,6 +166,7 @@ std::string how_it_fails(const Scenario& scenario) {
   ::close(pipe[0]);
   int status = 0;
   ::waitpid(pid, &status, 0);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return "no end";
   if (status != 0) return "crash";
   return std::string(text, n > 0 ? static_cast<size_t>(n) : 0);
 }
@@ -174,6 +180,7 @@ std::string leave_trace(const Scenario& scenario) {
   if (pid == 0) {
     const int to = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (to < 0 || ::dup2(to, STDERR_FILENO) < 0) std::_Exit(3);
+    ::alarm(1);  // of one without end the beginning is enough
     (void)net::set_log_level("INFO");
     const Outcome outcome = run(scenario, true);
     std::fprintf(stderr, "%s\n", outcome.detail.c_str());

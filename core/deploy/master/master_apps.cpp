@@ -64,6 +64,9 @@ void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
   a.driver_address = m.driver_address;
   a.submitted = t.now;
   a.number_from(m.next_executor);
+  // It may not have heard of all that it had here before it was taken for ended.
+  for (const MasterApp& before : completed_apps_)
+    if (before.id == a.id) a.number_from(before.next_executor);
   a.set_default_demand();
   log(t, Level::Info, "Registered app " + m.description.name + " with ID " + a.id.value);
   MasterApp& added = apps_.emplace(a.id, std::move(a)).first->second;
@@ -188,18 +191,22 @@ void Master::kill_executors(const Turn& t, MasterApp& a) {
 
 void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   t.out.push_back(Send<ToWorker>{from, ExecutorStateAccepted{m.request}});
-  executor_changed(t, m);
+  const auto peer = peers_.find(from);
+  const WorkerId* by = peer == peers_.end() ? nullptr : std::get_if<WorkerId>(&peer->second);
+  executor_changed(t, m, by);
 }
 
-void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m) {
+void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m, const WorkerId* by) {
   MasterApp* a = find_app(m.app);
   auto it = a ? a->executors.find(m.executor) : std::map<int32_t, MasterExecutor>::iterator();
-  if (!a || it == a->executors.end()) {
+  // One of the same number, which this master does not know, may end elsewhere.
+  if (!a || it == a->executors.end() || (by && *by != it->second.worker)) {
     log(t, Level::Info,
         "Got status update for unknown executor " + m.app.value + "/" + std::to_string(m.executor));
     // A decommissioned worker's executors belong to no application any more, and end later.
     if (is_finished(m.state))
-      for (auto& [id, w] : workers_) w.remove_executor({m.app, m.executor});
+      for (auto& [id, w] : workers_)
+        if (!by || *by == id) w.remove_executor({m.app, m.executor});
     return;
   }
   ExecutorState& state = it->second.description.state;

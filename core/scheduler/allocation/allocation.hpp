@@ -47,6 +47,8 @@ class Allocation {
   /// The cluster manager has forgotten everything.
   void reset();
 
+  /// Nothing is left of ended jobs.
+  bool idle() const { return backlog_.idle() && monitor_.idle(); }
   const Totals& totals() const { return targets_; }
   /// Executors of the profile that all its tasks could use at once.
   int32_t max_needed(int32_t profile) const;

@@ -42,6 +42,8 @@ class Backlog {
   bool anything_pending() const { return pending_ > 0 || speculative_ > 0; }
   /// No stage is submitted.
   bool empty() const { return submitted_ == 0; }
+  /// Nothing is left of any stage, or of a task that outlived its stage.
+  bool idle() const { return entries_.empty() && pending_ == 0 && speculative_ == 0; }
   Load load(int32_t profile) const;
 
  private:

@@ -39,6 +39,12 @@ void ExecutorMonitor::reset() {
   next_ = Time::max();
 }
 
+bool ExecutorMonitor::idle() const {
+  return map_stages_.empty() && shuffle_of_.empty() &&
+         std::ranges::none_of(
+             executors_, [](const auto& e) { return e.second.running > 0 || e.second.active_shuffle; });
+}
+
 // ---- deadlines ---------------------------------------------------------------------------------
 
 void ExecutorMonitor::update_deadline(Tracker& t) {

@@ -54,6 +54,8 @@ class ExecutorMonitor {
   void decommissioned(const std::vector<ExecutorId>& executors);
   /// Forgets all executors.
   void reset();
+  /// Nothing is left of jobs: no task runs, and no output is kept for one.
+  bool idle() const;
 
   /// Of executors.
   int32_t count() const { return static_cast<int32_t>(executors_.size()); }

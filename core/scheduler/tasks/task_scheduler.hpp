@@ -133,7 +133,7 @@ class TaskScheduler {
   size_t unschedulable() const { return unschedulable_.size(); }
 
   bool idle() const {
-    return queue_.empty() && attempts_.live() == 0 && pools_.empty() &&
+    return queue_.empty() && attempts_.live() == 0 && fetching_.empty() && pools_.empty() &&
            (!resources_ || resources_->unused());
   }
   const Pools& pools() const { return pools_; }

@@ -101,6 +101,8 @@ class Checks {
   void writes(const std::string& executor, ShuffleId shuffle) {
     if (app_.forgotten.contains(shuffle)) app_.written_late.emplace(executor, shuffle);
   }
+  /// It keeps a block of a cached rdd. Nobody removes it once the rdd is unpersisted, as in Spark.
+  void keeps(const std::string& executor, const std::string& block);
   /// A task wants something of a map output.
   void reads(ShuffleId shuffle, int64_t map_id);
   /// What a task says at a barrier; what it hears there, by partition.
@@ -172,6 +174,7 @@ class Checks {
     std::set<std::pair<ShuffleId, int64_t>> moved;                    // map outputs
     std::vector<std::pair<ExecutorId, std::string>> moved_now;        // to whom, and their files
     std::set<RddId> unpersisted;
+    std::set<std::pair<std::string, std::string>> cached_late;  // by executor
     std::map<int32_t, std::map<std::string, double>> needs;  // of tasks, by resource profile
     uint64_t last_launch = 0;  // the latest turn that was seen to launch something
   };

@@ -39,7 +39,10 @@ void Checks::on(const TaskEnded& e) {
       return succeeded(e);
     case TaskEndKind::FetchFailed:
       outputs_changed();
-      app_.unreached_now.push_back(e.reason->address.executor);
+      if (const ExecutorId& from = e.reason->address.executor;
+          scenario_.settings.forgive_decommissioned && !from.value.empty() &&
+          e.task.stage_attempt == app_.latest[e.task.stage].attempt)
+        app_.unreached_now.push_back(from);
       app_.unfetched.insert(e.reason->shuffle);
       reached(e.reason->map_index < 0 ? Path::MissingOutput : Path::FetchFailed);
       app_.failed_attempts[e.task.stage].insert(e.task.stage_attempt);

@@ -59,9 +59,20 @@ void Checks::at_end(const Driver& driver, const Stored& stored) {
   nothing_forgotten(stored);
 }
 
+void Checks::keeps(const std::string& executor, const std::string& block) {
+  const std::optional<BlockId> id = parse_block_id(block);
+  if (id && id->kind == BlockId::Kind::Rdd && app_.unpersisted.contains(RddId{id->owner}))
+    app_.cached_late.emplace(executor, block);
+}
+
 void Checks::nothing_forgotten(const Stored& stored) const {
   for (const auto& [block, bytes] : stored.blocks) {
+    if (block.starts_with("taskresult_"))
+      broken("a result that nobody waits for is left", block + " at " + stored.executor.value);
     const std::optional<BlockId> id = parse_block_id(block);
+    if (id && id->kind == BlockId::Kind::Rdd && app_.unpersisted.contains(RddId{id->owner}) &&
+        !app_.cached_late.contains({stored.executor.value, block}))
+      broken("a block of an unpersisted rdd is left", block + " at " + stored.executor.value);
     if (!id || !block.starts_with("shuffle_")) continue;
     const ShuffleId shuffle{id->owner};
     if (app_.forgotten.contains(shuffle) &&

@@ -119,8 +119,7 @@ void Checks::turn_ended(const Driver& driver) {
   lost_addresses(driver);
   min_shares(driver);
   for (const ExecutorId& id : std::exchange(app_.unreached_now, {}))
-    if (!id.value.empty() && driver.tasks().decommission_of(id))
-      reached(Path::ForgivenFetchFailure);
+    if (driver.tasks().decommission_of(id)) reached(Path::ForgivenFetchFailure);
   of_open_jobs(driver);
   moved_there(driver);
 }

@@ -238,6 +238,7 @@ uint64_t SimExecutor::seed_of(const Task& task, Place place) {
 }
 
 void SimExecutor::store(const std::string& block, Bytes bytes, bool tell_driver) {
+  if (current()) in_.checks.keeps(id_, block);
   const Payload& kept = store_[block] = Payload(std::move(bytes));
   lost_.erase(block);
   if (tell_driver) shell_.feed(BlocksMoved{{in_memory(block, kept)}});

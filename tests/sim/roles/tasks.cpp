@@ -52,7 +52,6 @@ void SimExecutor::apply(const StartTasks& e) {
     queue_.push_back(std::move(task));
   }
   fill_slots();
-  check_load();
   report_running_later();
 }
 
@@ -62,6 +61,7 @@ void SimExecutor::fill_slots() {
     queue_.pop_front();
     begin(std::move(task));
   }
+  check_load();
 }
 
 void SimExecutor::begin(Task task) {

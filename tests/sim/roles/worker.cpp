@@ -11,7 +11,7 @@ using namespace core;
 
 namespace {
 
-constexpr int64_t kMemory = 1 << 20;
+constexpr int64_t kExecutorMemory = 1024;  // MiB, of AppDescription
 constexpr int32_t kMostGpus = 3;  // of an executor
 
 WorkerOptions worker_options(const Settings& settings, const std::string& host, int32_t executors) {
@@ -20,10 +20,12 @@ WorkerOptions worker_options(const Settings& settings, const std::string& host, 
   o.port = 7078;
   // An executor whose outputs are read stays, idle, when those of another profile are wanted.
   const int32_t room = executors * static_cast<int32_t>(1 + settings.profiles.size());
-  o.cores = settings.cores * room;
+  // What there is no more of: cores on some hosts, memory on others.
+  const bool short_of_memory = std::hash<std::string>{}(host) % 2 == 0;
+  o.cores = settings.cores * (short_of_memory ? room + 1 : room);
+  o.memory_mib = kExecutorMemory * (short_of_memory ? room : room + 1);
   const int32_t most = settings.profiles.empty() ? settings.gpus : kMostGpus;
   for (int32_t i = 0; i < most * room; ++i) o.resources[kGpu].push_back(std::to_string(i));
-  o.memory_mib = kMemory;
   o.masters = {kMasterUrl};
   o.work_dir = "/work";
   o.id_pattern = "worker-%s-%s-%d";
@@ -63,7 +65,8 @@ SimWorker::SimWorker(Surroundings in, Fleet& fleet, const std::string& host, int
       loop_(in.world, process_),
       endpoint_(in.network, process_, host + ":7078", first_peer),
       board_(endpoint_),
-      machine_(worker_options(in.settings, host, executors), in.world.random().next()),
+      options_(worker_options(in.settings, host, executors)),
+      machine_(options_, in.world.random().next()),
       shell_(loop_, board_, machine_, *this, "Worker") {
   shell_.listen<ToWorker>();
   shell_.listen_losses();
@@ -77,7 +80,28 @@ void SimWorker::die(bool silent) {
   on_exit_(process_->host);
 }
 
+void SimWorker::given_once(const Spawn& e) {
+  // A master that loses a worker takes what ran there for gone, as Spark's does, until it is told.
+  if (std::exchange(conversation_, endpoint_.next_peer()) != endpoint_.next_peer()) given_.clear();
+  const AppId app{argument(e, "--app-id")};
+  Given now{app, std::stoi(argument(e, "--cores")), has(e).resources};
+  int32_t cores = now.cores;
+  for (const auto& [ticket, other] : given_) {
+    if (other.app != app) continue;
+    cores += other.cores;
+    for (const auto& [name, addresses] : other.resources)
+      for (const std::string& address : addresses)
+        if (std::ranges::count(now.resources[name], address))
+          throw Broken("an address given twice", name + " " + address + " of " + process_->name);
+  }
+  if (cores > options_.cores)
+    throw Broken("a core given twice", process_->name + " runs executors with " +
+                                           std::to_string(cores) + " cores");
+  given_[e.ticket] = std::move(now);
+}
+
 void SimWorker::apply(const Spawn& e) {
+  given_once(e);
   const Duration delay =
       std::min<Duration>(in_.world.random().long_tailed(in_.settings.start_delay), 20s);
   in_.world.after(process_, delay, [this, e] { spawned(e); });
@@ -85,6 +109,7 @@ void SimWorker::apply(const Spawn& e) {
 
 void SimWorker::apply(const Signal& e) {
   const auto it = children_.find(e.ticket);
+  given_.erase(e.ticket);
   if (it == children_.end()) return;
   SimExecutor& child = *it->second;
   const int number = e.number;
@@ -98,6 +123,7 @@ void SimWorker::spawned(const Spawn& e) {
       [this, ticket = e.ticket](int code, const std::string&) {
         in_.world.after(process_, in_.world.random().between(Duration{100us}, Duration{20ms}),
                         [this, ticket, code] {
+                          given_.erase(ticket);
                           shell_.feed(ProcessExited{ticket, code});
                         });
       });

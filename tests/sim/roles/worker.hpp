@@ -32,6 +32,13 @@ class SimWorker {
   void apply(const core::Exit&) { die(false); }
 
  private:
+  /// What a child may use until the master hears that it ended.
+  struct Given {
+    AppId app;
+    int32_t cores = 0;
+    ResourceAddresses resources;
+  };
+  void given_once(const core::Spawn& e);
   void spawned(const core::Spawn& e);
 
   Surroundings in_;
@@ -41,9 +48,12 @@ class SimWorker {
   SimLoop loop_;
   SimEndpoint endpoint_;
   core::Switchboard board_;
+  const core::WorkerOptions options_;
   core::Worker machine_;
   core::Shell<core::Worker, SimWorker> shell_;
   std::map<uint64_t, SimExecutor*> children_;
+  std::map<uint64_t, Given> given_;  // to children that nobody told to end
+  PeerId conversation_ = 0;          // with the master, in which that was
 };
 
 }  // namespace tinderbox::sim

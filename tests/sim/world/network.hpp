@@ -133,6 +133,8 @@ class SimEndpoint final : public net::Endpoint {
 
   const ProcessPtr& process() const { return process_; }
   PeerId fresh_peer() { return next_peer_++; }
+  /// Changes with each connection, from here or from elsewhere.
+  PeerId next_peer() const { return next_peer_; }
   const Handler& handler() const { return handler_; }
 
  private:

@@ -285,3 +285,35 @@ TEST_CASE("an application whose master forgot it keeps its id and gets fresh exe
   out = r.from(2, WorkerLatestState{{"worker-b"}, {running("app-old", 3, 10)}, {}});
   CHECK(to_worker<KillExecutor>(out).at(0).message.executor == 3);
 }
+
+TEST_CASE("an application that was taken for ended gets numbers that none of its executors had",
+          "[master]") {
+  Run r;
+  r.from(1, worker_of("a"));
+  const AppId app = r.add_app(100, app_of(), "d:1");
+  r.feed(PeerLost{100});
+  // It heard of none that it was given.
+  const auto out = r.from(101, RegisterApplication{{"ann", app, 0, ""}, app_of(), "d:1", 0});
+  CHECK(to_app<RegisteredApplication>(out).at(0).message.app == app);
+  CHECK(to_worker<LaunchExecutor>(out).at(0).message.executor == 1);
+}
+
+TEST_CASE("the end of an executor counts only where it runs", "[master]") {
+  Run r;
+  r.from(1, worker_of("a"));
+  r.from(2, worker_of("b"));
+  const AppId app("app-old");
+  ApplicationDescription one = app_of();
+  one.max_cores = one.cores_per_executor = 1;
+  const auto out = r.from(100, RegisterApplication{{"ann", app, 0, ""}, one, "d:1", 3});
+  const auto launched = to_worker<LaunchExecutor>(out);
+  REQUIRE(launched.size() == 1);
+  const PeerId there = launched[0].to, elsewhere = 3 - there;
+  const auto changed = [&](PeerId from) {
+    return r.from(from, ExecutorStateChanged{1, app, 3, ExecutorState::Killed, "", {}});
+  };
+  CHECK(to_app<ExecutorUpdated>(changed(elsewhere)).empty());
+  CHECK(r.status().active_apps.at(0).executors.size() == 1);
+  CHECK(r.status().active_apps.at(0).cores_granted == 1);
+  CHECK(to_app<ExecutorUpdated>(changed(there)).at(0).message.state == ExecutorState::Killed);
+}
