@@ -237,6 +237,14 @@ void long_job(Fault& f, int seconds, const std::string& enough) {
   require(count == tasks, "wrong result " + std::to_string(count));
 }
 
+/// It computes on by itself whatever becomes of the context, after a line that says so.
+[[noreturn]] void deaf(Fault& f) {
+  if (f.context.range(0, 7, 1, 2).count() != 7) fail("deaf: wrong count");
+  std::printf("deaf\n");
+  std::fflush(stdout);
+  for (;;) ::pause();
+}
+
 int run(Context& context, std::span<const std::string> args) {
   if (args.empty()) fail("which fault?");
   Fault f(context, context.application_id());
@@ -262,6 +270,8 @@ int run(Context& context, std::span<const std::string> args) {
     fail_beside_one_that_computes(f);
   else if (args[0] == "leave")
     std::exit(f.context.range(0, 7, 1, 2).count() == 7 ? 7 : 1);
+  else if (args[0] == "deaf")
+    deaf(f);
   else if (args[0] == "long")
     long_job(f, std::stoi(args[1]), args.size() > 2 ? args[2] : "");
   else
@@ -273,7 +283,7 @@ int run(Context& context, std::span<const std::string> args) {
 TINDERBOX_APPLICATION(
     faults,
     "break the cluster: executor | worker | map-output | exit | crash | memory | throw | "
-    "throw-number | compute | fail-beside | leave | long SECONDS [FILE]",
+    "throw-number | compute | fail-beside | leave | deaf | long SECONDS [FILE]",
     run);
 
 }  // namespace

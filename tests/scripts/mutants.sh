@@ -59,7 +59,7 @@ noticed_by() {
     return
   done
   build "$1" sim || { echo "STALE"; return; }
-  timeout 300 build/tests/sim --brief --seeds "$seeds" > "$out.sim" 2>&1 || echo "simulator: $(head -1 "$out.sim")"
+  timeout 300 build/tests/sim --brief --seeds "$seeds" > "$out.sim" 2>&1 || echo "simulator: $(grep -vm1 ': held$' "$out.sim")"
 }
 # Sources with their times and all objects, as they were: nothing is compiled again for the next one.
 restore() {

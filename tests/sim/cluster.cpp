@@ -29,7 +29,8 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
       manager_(scenario.standalone ? make_standalone_manager(in_, fleet_, driver_, scenario_)
                                    : make_seeded_manager(in_, fleet_, driver_, scenario_)) {
   network_.tell({[this] { checks_.reached(Fault::Kind::Delay); },
-                 [this] { checks_.reached(Fault::Kind::Reordering); }});
+                 [this] { checks_.reached(Fault::Kind::Reordering); },
+                 [this] { checks_.reached(Fault::Kind::Loss); }});
   if (scenario.settings.skewed) checks_.reached(Path::ClocksSkewed);
   driver_.begin();
   manager_->start();

@@ -22,6 +22,7 @@
 #include "core/resources/discovery.hpp"
 #include "core/scheduler/driver.hpp"
 #include "core/shell.hpp"
+#include "core/status/exit_codes.hpp"
 #include "net/names.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
@@ -29,6 +30,9 @@
 
 namespace tinderbox::core {
 namespace {
+
+/// So long main has to return after a signal.
+constexpr Duration kMainsGrace = std::chrono::seconds(5);
 
 std::string host_of(const conf::Conf& conf) {
   if (auto host = conf.get(conf::kDriverHost)) return *host;
@@ -259,6 +263,15 @@ class RealDriverRuntime final : public DriverRuntime {
     net::Lock lock(registration_mutex_);
     signal_ = number;
     registration_.notify_all();
+    loop_->after(kMainsGrace, [this, number] { end_without_main(number); });
+  }
+
+  /// Main computes on and asks for nothing, so it never hears that all is over. A JVM would not
+  /// wait for it.
+  [[noreturn]] void end_without_main(int signal) {
+    if (backend_) backend_->stop();
+    if (blocks_) blocks_->manager->remove_directories();
+    net::exit_now(kExitSignalBase + signal);
   }
 
   void read_pools() {

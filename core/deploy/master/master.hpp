@@ -112,8 +112,8 @@ class Master {
   void remove_app(const Turn& t, MasterApp& a, AppState state, const std::string& why = {});
   void kill_executor(const Turn& t, const MasterExecutor& e);
   void kill_executors(const Turn& t, MasterApp& a);
-  /// `by`: who says so; null: it has not registered yet.
-  void executor_changed(const Turn& t, const ExecutorStateChanged& m, const WorkerId* by);
+  static bool means_another(const MasterExecutor& known, const ExecutorStateChanged& m);
+  void executor_changed(const Turn& t, const ExecutorStateChanged& m);
   void executor_ended(const Turn& t, MasterApp& a, const ExecutorStateChanged& how);
   void slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended);
 

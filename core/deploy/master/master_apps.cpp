@@ -191,22 +191,24 @@ void Master::kill_executors(const Turn& t, MasterApp& a) {
 
 void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   t.out.push_back(Send<ToWorker>{from, ExecutorStateAccepted{m.request}});
-  const auto peer = peers_.find(from);
-  const WorkerId* by = peer == peers_.end() ? nullptr : std::get_if<WorkerId>(&peer->second);
-  executor_changed(t, m, by);
+  executor_changed(t, m);
 }
 
-void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m, const WorkerId* by) {
+/// A master before this one may have given the same number, which nobody that lives has heard of.
+bool Master::means_another(const MasterExecutor& known, const ExecutorStateChanged& m) {
+  return m.ordered != 0 && known.ordered != 0 && m.ordered != known.ordered;
+}
+
+void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m) {
   MasterApp* a = find_app(m.app);
   auto it = a ? a->executors.find(m.executor) : std::map<int32_t, MasterExecutor>::iterator();
-  // One of the same number, which this master does not know, may end elsewhere.
-  if (!a || it == a->executors.end() || (by && *by != it->second.worker)) {
+  const bool known = a && it != a->executors.end();
+  if (!known || means_another(it->second, m)) {
     log(t, Level::Info,
         "Got status update for unknown executor " + m.app.value + "/" + std::to_string(m.executor));
     // A decommissioned worker's executors belong to no application any more, and end later.
-    if (is_finished(m.state))
-      for (auto& [id, w] : workers_)
-        if (!by || *by == id) w.remove_executor({m.app, m.executor});
+    if (is_finished(m.state) && !known)
+      for (auto& [id, w] : workers_) w.remove_executor({m.app, m.executor});
     return;
   }
   ExecutorState& state = it->second.description.state;

@@ -85,6 +85,18 @@ exit_in_main() {
 for m in 'local[2]' 'local-cluster[1,2,1024]' "$master_url"; do
   check "an application that calls exit() in its main ends as one that returns, $m" exit_in_main "$m"
 done
+deaf_main() {
+  local status=0
+  "$FAULTS" submit --master "$1" --conf spark.local.dir="$dir/local" --class faults "$FAULTS" deaf > "$dir/deaf.out" 2>&1 &
+  driver=$!
+  wait_line "$dir/deaf.out" '^deaf$' > /dev/null && kill -TERM $driver || return 1
+  timeout 20 tail --pid=$driver -f /dev/null || { kill -9 $driver; return 1; }
+  wait $driver || status=$?
+  [ $status = 143 ] && [ -z "$(ls "$dir/local")" ] && no_executors
+}
+for m in 'local[2]' 'local-cluster[1,2,1024]' "$master_url"; do
+  check "one SIGTERM ends an application whose main asks for nothing any more, $m" deaf_main "$m"
+done
 stop_cluster
 
 # A second master with the first one's log would take it away.

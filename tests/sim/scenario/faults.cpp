@@ -39,7 +39,8 @@ constexpr const char* kFaultNames[kFaultKinds] = {"crash",
                                                   "cut master",
                                                   "partition master",
                                                   "delay",
-                                                  "reordering"};
+                                                  "reordering",
+                                                  "loss"};
 
 }  // namespace
 

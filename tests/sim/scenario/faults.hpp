@@ -46,12 +46,13 @@ struct Fault {
     // of the network at all times: none begins them
     Delay,       // a message took longer than messages do
     Reordering,  // two of different peers overtook each other
+    Loss,        // a message was on its way when its connection broke
   };
   Kind kind = Kind::Crash;
   Duration at{}, length{};
   int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
 };
-inline constexpr size_t kFaultKinds = 37;
+inline constexpr size_t kFaultKinds = 38;
 inline constexpr Fault::Kind kFirstOfManager = Fault::Kind::CrashMaster;
 inline constexpr Fault::Kind kFirstOfNetwork = Fault::Kind::Delay;
 const char* name_of(Fault::Kind kind);

@@ -136,6 +136,7 @@ void Network::came(const SimEndpoint& to, const Process& from, const Waiting& me
 void Network::close_end(Link& link, int side) {
   End& end = link.ends[side];
   end.open = false;
+  if (!end.inbox.empty()) strike(told_.lost);
   end.inbox.clear();
   by_peer_.erase({end.endpoint, end.peer});
 }

@@ -28,9 +28,9 @@ struct NetworkSettings {
 };
 
 /// Each called once, when a message comes: that was in the tail; that was sent before one which
-/// came to the same peer from another one.
+/// came to the same peer from another one; when one never comes, as its connection broke.
 struct NetworkTold {
-  std::function<void()> delayed, overtaken;
+  std::function<void()> delayed, overtaken, lost;
 };
 
 class Network {
