@@ -103,19 +103,23 @@ void Cluster::settle() {
   check_executors();
 }
 
-namespace {
-/// How the driver knows it; null: not at all.
-const Executor* known_as(const Driver& driver, const SimExecutor& e, const AppId& app) {
-  const Executors& known = driver.executors();
-  for (int32_t slot = 0; slot < known.count() && e.app() == app; ++slot)
+/// How the driver knows it; null: not at all. Of two of one number, given by masters that knew
+/// nothing of each other, it is the one that began under the present driver.
+const Executor* Cluster::known_as(const SimExecutor& e) const {
+  if (e.app() != application_.id) return nullptr;
+  if (!e.current() && std::ranges::any_of(fleet_.all(), [&](const auto& other) {
+        return other->current() && other->id() == e.id() && other->app() == e.app();
+      }))
+    return nullptr;
+  const Executors& known = driver_.machine().executors();
+  for (int32_t slot = 0; slot < known.count(); ++slot)
     if (known.at(slot).id.value == e.id()) return &known.at(slot);
   return nullptr;
 }
-}  // namespace
 
 /// The driver offers it tasks.
 bool Cluster::active(const SimExecutor& e) const {
-  const Executor* const k = known_as(driver_.machine(), e, application_.id);
+  const Executor* const k = known_as(e);
   return e.alive() && e.current() && k && k->state == Executor::State::Active;
 }
 
@@ -123,7 +127,7 @@ bool Cluster::active(const SimExecutor& e) const {
 const SimExecutor* Cluster::outlives_removal() const {
   for (const auto& e : fleet_.all()) {
     if (!e->alive() || !e->current()) continue;
-    const Executor* k = known_as(driver_.machine(), *e, application_.id);
+    const Executor* k = known_as(*e);
     if (k && k->state == Executor::State::Removed) return e.get();
   }
   return nullptr;
@@ -133,7 +137,7 @@ const SimExecutor* Cluster::outlives_removal() const {
 const SimExecutor* Cluster::outlives_application() const {
   for (const auto& e : fleet_.all()) {
     if (!e->alive() || e->current()) continue;
-    const Executor* k = known_as(driver_.machine(), *e, application_.id);
+    const Executor* k = known_as(*e);
     if (!k || k->state == Executor::State::Named || k->state == Executor::State::Removed)
       return e.get();
   }
@@ -147,12 +151,13 @@ void Cluster::check_executors() {
     const Process& p = *e->process();
     if (!p.alive || p.paused_until > world_.now() - 5s || p.slow_until > world_.now() - 5s)
       continue;
-    const Executor* k = known_as(driver_.machine(), *e, application_.id);
+    const Executor* k = known_as(*e);
     if (!k || k->state != Executor::State::Active || network_.partitioned(p.host, "driver"))
       continue;
     if (e->runs_anything())
       throw Broken("a task runs that the driver has forgotten", e->process()->name);
-    if (e->programs() > 0) throw Broken("programs of ended stages are left", e->process()->name);
+    if (const std::string left = e->programs(); !left.empty())
+      throw Broken("programs of ended stages are left", e->process()->name + " has" + left);
     if (e->current()) checks_.at_end(driver_.machine(), e->stored());
   }
 }

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -140,7 +140,8 @@ Tally await(const Child& child) {
   if (seed != kNoSeed || !read_all(child.from, &tally, sizeof tally)) {
     tally = {};
     tally.failed = last;
-    std::snprintf(tally.check, sizeof tally.check, "the process crashed, or did not come to an end");
+    std::snprintf(tally.check, sizeof tally.check,
+                  "the process crashed, or did not come to an end");
   }
   ::close(child.from);
   int status = 0;

@@ -153,6 +153,7 @@ class Master {
                       const std::vector<ExecutorDescription>& executors,
                       const std::vector<DriverId>& drivers,
                       const std::vector<DriverResources>& driver_resources);
+  static void doubt_orders(MasterWorker& w);
   void end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState& m);
   void end_unknown(const Turn& t, MasterWorker& w,
                    const std::vector<ExecutorDescription>& executors,

@@ -37,6 +37,12 @@ MasterWorker* Master::live_worker(const WorkerId& id) {
   return it == workers_.end() || it->second.state == WorkerState::Dead ? nullptr : &it->second;
 }
 
+/// They went another way than what comes from now on; on one connection nothing is lost.
+void Master::doubt_orders(MasterWorker& w) {
+  for (const auto& [key, e] : w.executors) w.unheard_executors.insert(key);
+  for (const auto& [id, d] : w.drivers) w.unheard_drivers.insert(id);
+}
+
 void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
   if (state_ == RecoveryState::Standby) {
     t.out.push_back(Send<ToWorker>{from, MasterInStandby{}});
@@ -45,8 +51,7 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
   MasterWorker* known = live_worker(m.id);
   if (known && known->epoch == m.who.epoch) {
     known->master_url = m.master_address_used;
-    for (const auto& [key, e] : known->executors) known->unheard_executors.insert(key);
-    for (const auto& [id, d] : known->drivers) known->unheard_drivers.insert(id);
+    if (known->peer != from) doubt_orders(*known);
     attach(t, from, *known);
     send(t, *known, RegisteredWorker{m.master_address_used, options_.web_ui_url, true});
     return;

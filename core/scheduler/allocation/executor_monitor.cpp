@@ -41,8 +41,9 @@ void ExecutorMonitor::reset() {
 
 bool ExecutorMonitor::idle() const {
   return map_stages_.empty() && shuffle_of_.empty() &&
-         std::ranges::none_of(
-             executors_, [](const auto& e) { return e.second.running > 0 || e.second.active_shuffle; });
+         std::ranges::none_of(executors_, [](const auto& e) {
+           return e.second.running > 0 || e.second.active_shuffle;
+         });
 }
 
 // ---- deadlines ---------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Checks {
     std::vector<std::pair<ExecutorId, std::string>> moved_now;        // to whom, and their files
     std::set<RddId> unpersisted;
     std::set<std::pair<std::string, std::string>> cached_late;  // by executor
-    std::map<int32_t, std::map<std::string, double>> needs;  // of tasks, by resource profile
+    std::map<int32_t, std::map<std::string, double>> needs;     // of tasks, by resource profile
     uint64_t last_launch = 0;  // the latest turn that was seen to launch something
   };
 

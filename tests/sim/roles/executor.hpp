@@ -61,7 +61,12 @@ class SimExecutor {
   bool alive() const { return process_->alive; }
   bool runs_anything() const { return !running_.empty() || !queue_.empty(); }
   std::vector<TaskId> running_tasks() const;
-  size_t programs() const { return programs_.size(); }
+  /// Their numbers, for people.
+  std::string programs() const {
+    std::string text;
+    for (const auto& [number, program] : programs_) text += " " + std::to_string(number);
+    return text;
+  }
   Stored stored() const { return {ExecutorId{id_}, store_, lost_}; }
 
   // ---- effects: the host of four shells ----

@@ -12,7 +12,7 @@ using namespace core;
 namespace {
 
 constexpr int64_t kExecutorMemory = 1024;  // MiB, of AppDescription
-constexpr int32_t kMostGpus = 3;  // of an executor
+constexpr int32_t kMostGpus = 3;           // of an executor
 
 WorkerOptions worker_options(const Settings& settings, const std::string& host, int32_t executors) {
   WorkerOptions o;
@@ -95,8 +95,8 @@ void SimWorker::given_once(const Spawn& e) {
           throw Broken("an address given twice", name + " " + address + " of " + process_->name);
   }
   if (cores > options_.cores)
-    throw Broken("a core given twice", process_->name + " runs executors with " +
-                                           std::to_string(cores) + " cores");
+    throw Broken("a core given twice",
+                 process_->name + " runs executors with " + std::to_string(cores) + " cores");
   given_[e.ticket] = std::move(now);
 }
 

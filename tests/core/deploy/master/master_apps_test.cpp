@@ -17,7 +17,14 @@ TEST_CASE("an application gets executors, both sides are told, ids are Spark's",
   AppId app = to_app<RegisteredApplication>(out).at(0).message.app;
   CHECK(app.value == "app-20261121094658-0000");
   const auto launch = [&](int32_t executor) {
-    return LaunchExecutor{"spark://m:7077", app, executor, 0, app_of(6, 3), 3, 1024, {},
+    return LaunchExecutor{"spark://m:7077",
+                          app,
+                          executor,
+                          0,
+                          app_of(6, 3),
+                          3,
+                          1024,
+                          {},
                           kStart.time_since_epoch().count()};
   };
   CHECK(to_worker<LaunchExecutor>(out) ==

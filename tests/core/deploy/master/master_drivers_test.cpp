@@ -29,6 +29,9 @@ TEST_CASE("M29 M30 killing drivers: waiting, running, unknown", "[master]") {
   CHECK(to_client<KillDriverAnswer>(again).at(0).message ==
         KillDriverAnswer{waiting, false,
                          "Driver " + waiting.value + " has already finished or does not exist"});
+  CHECK(to_client<KillDriverAnswer>(r.from(200, RequestKillDriver{{"driver-x"}})).at(0).message ==
+        KillDriverAnswer{
+            {"driver-x"}, false, "Driver driver-x has already finished or does not exist"});
   CHECK_FALSE(to_client<DriverStatusAnswer>(r.from(200, RequestDriverStatus{{"driver-x"}}))
                   .at(0)
                   .message.found);

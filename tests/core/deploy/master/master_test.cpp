@@ -329,6 +329,16 @@ TEST_CASE("orders that were lost with a worker's connection are given again", "[
   CHECK(to_worker<KillExecutor>(out).empty());
 }
 
+TEST_CASE("an order is not lost on a connection that lasts, though its worker registers twice",
+          "[master]") {
+  Run r;
+  r.from(1, worker_of("a"));
+  r.add_app(100, app_of(1));
+  r.from(1, worker_of("a"));
+  // It answers the first registration: the order came after it.
+  CHECK(to_worker<LaunchExecutor>(r.from(1, WorkerLatestState{{"worker-a"}, {}, {}})).empty());
+}
+
 TEST_CASE("a driver whose order to start was lost with its worker's connection", "[master]") {
   Run r;
   r.from(1, worker_of("a"));

@@ -189,7 +189,10 @@ TEST_CASE("M33 finished executors and drivers are kept up to their limits", "[wo
       r.feed(ProcessExited{ticket, 0});
       WorkerStatus s = r.worker.status();
       sizes.push_back(drivers ? s.finished_drivers.size() : s.finished_executors.size());
-      if (!drivers) CHECK(s.finished_executors.back().id == i);
+      if (drivers)
+        CHECK(s.finished_drivers.back().id.value == "driver-" + std::to_string(i));
+      else
+        CHECK(s.finished_executors.back().id == i);
     }
     return sizes;
   };

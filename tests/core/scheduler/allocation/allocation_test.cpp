@@ -240,11 +240,14 @@ TEST_CASE("A8 a set that no executor may run wants further ones", "[allocation]"
   m.join("4");
   CHECK(m.a.max_needed(0) == 5);
   m.unschedulable(1, false);
+  CHECK(m.a.max_needed(0) == 5);
   m.unschedulable(0, false);
   CHECK(m.a.max_needed(0) == 3);
   m.end(0, 0, 2);
-  for (int32_t s : {1, 2}) m.done(s);
   m.done(0);
+  m.done(1);
+  CHECK(m.a.max_needed(0) == 1);
+  m.done(2);
   CHECK(m.a.max_needed(0) == 0);
   m.sync();
   CHECK(m.target() == 0);

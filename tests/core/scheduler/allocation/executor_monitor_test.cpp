@@ -147,6 +147,14 @@ TEST_CASE("A33 blocks that a shuffle service serves don't hold an executor", "[a
     w.block("1", "rdd_1_0", c.memory, c.disk);
     CHECK(w.idle(60s).empty() == c.held);
   }
+  // One of both alone serves none.
+  for (const bool service : {false, true}) {
+    Watch w(service);
+    w.o.service_has_rdds = !service;
+    w.add("1");
+    w.block("1", "rdd_1_0", false, true);
+    CHECK(w.idle(60s).empty());
+  }
   Watch w(true);
   w.add("1");
   w.block("1", "rdd_1_0", true, false);

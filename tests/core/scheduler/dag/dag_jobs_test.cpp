@@ -33,13 +33,15 @@ TEST_CASE("a partition that is not there is refused", "[dag]") {
   CHECK(c.driver.idle_state_is_clean());
 }
 
-TEST_CASE("D6 D7 one partition, one task, one result", "[dag]") {
+TEST_CASE("D6 D7 T1 one partition, one task, one result", "[dag]") {
   Dag c;
   const bool through_narrow = GENERATE(false, true);
   const uint64_t t = c.job(through_narrow ? rdd(1, {narrow(rdd(1))}) : rdd(1));
   REQUIRE(c.live().size() == 1);
   c.succeed(c.live()[0], "42");
   CHECK(c.results[t] == Values{{0, "42"}});
+  REQUIRE(c.seen<TaskEnded>().size() == 1);
+  CHECK(c.seen<TaskEnded>()[0].kind() == TaskEndKind::Success);
   CHECK(c.completed(false) == Ints{0});
   c.check_clean();
 }

@@ -89,6 +89,19 @@ TEST_CASE("T6 an executor excluded for a set takes no part in its delays", "[hea
   CHECK(b.offer({{e2, 4}}).size() == 4);
 }
 
+TEST_CASE("T6 a host excluded for a set takes no part in its delays", "[health]") {
+  TaskBed b(excluding());
+  const int32_t e1 = b.add("e1", "h1"), e2 = b.add("e2", "h1");
+  b.submit(0, 6);
+  for (const int32_t e : {e1, e2})
+    for (const auto& l : b.offer({{e, 2}})) b.fail(l);
+  const int32_t fresh = b.add("e3", "h1"), other = b.add("e4", "h2");
+  CHECK(b.seen<NodeExcludedForStage>().size() == 1);
+  CHECK(b.offer({{fresh, 4}}).empty());
+  CHECK(b.set(0).no_rejects_since_reset);
+  CHECK(b.offer({{other, 6}}).size() == 6);
+}
+
 TEST_CASE("S14 exclusions of one stage leave another one alone; only success is reported",
           "[health]") {
   TaskBed b(excluding());

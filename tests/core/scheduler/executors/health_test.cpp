@@ -189,6 +189,7 @@ TEST_CASE("H9 keys of exclusion: the older timeout, limits that can't work", "[h
   CHECK(options({{legacy, "5000"}}).timeout == 5s);
   CHECK(options({{legacy, "5000"}, {key + "timeout", "10m"}}).timeout == 10min);
   CHECK_FALSE(options({{legacy, "0"}}).on());
+  CHECK(options({{legacy, "0"}, {key + "enabled", "true"}, {key + "timeout", "10m"}}).on());
   CHECK(options({{key + "enabled", "true"}}).timeout == 1h);
   CHECK_FALSE(options({{legacy, "5000"}, {key + "enabled", "false"}}).on());
   // One level alone.
@@ -309,6 +310,42 @@ TEST_CASE("H10 a host is excluded by the time its executors are killed", "[healt
   Strings gone = c.kills;
   std::sort(gone.begin(), gone.end());
   CHECK(gone == Strings{"1", "2"});  // once each
+}
+
+TEST_CASE("H11 executors of an excluded host are decommissioned, and what runs there goes on",
+          "[health]") {
+  DriverOptions o = excluding(GENERATE(0, 8));
+  o.exclusion.kill = o.exclusion.decommission = true;
+  Cluster c(o);
+  c.executor("1", 2, "bad");
+  c.executor("2", 2, "bad");
+  c.executor("3", 4, "good");
+  const uint64_t t = c.job(rdd(8)), other = c.job(rdd(40));
+  for (const char* e : {"1", "1", "2", "2"}) c.fail(c.one_on(e));
+  while (!c.ended(t)) {
+    c.answer_revocations();
+    REQUIRE_FALSE(c.live(0).empty());
+    c.succeed(c.live(0).front(), "x");
+  }
+  CHECK(c.driver.tasks().health()->host_excluded(c.driver.executors().at(0).host));
+  CHECK(c.messages<DecommissionExecutor>().size() == 2);
+  CHECK(c.kills.empty());
+  CHECK(c.messages<StopExecutor>().empty());
+  for (const char* id : {"1", "2"}) {
+    const Decommission* d = c.driver.tasks().decommission_of(ExecutorId{id});
+    REQUIRE(d);
+    CHECK(d->message == "Killing excluded executor id " + std::string(id) +
+                            " since spark.excludeOnFailure.killExcludedExecutors is set. (actually "
+                            "decommissioning)");
+  }
+  const Sent there = c.one_on("1");
+  CHECK(there.stage.value == 1);
+  CHECK(c.messages<KillTask>().empty());
+  c.succeed(there, "y");
+  c.finish(other);
+  CHECK(c.error(other).empty());
+  for (const TaskEnded& e : c.seen<TaskEnded>())
+    if (e.task.stage == StageId{1}) CHECK(e.kind() == TaskEndKind::Success);
 }
 
 TEST_CASE("H12 T35 one fetch failure excludes an executor, or its host's shuffle service",
