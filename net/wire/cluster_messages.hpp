@@ -129,7 +129,6 @@ struct ExecutorStateChanged {
   ExecutorState state = ExecutorState::Launching;
   std::string message;
   std::optional<int32_t> exit_status;
-  int64_t ordered = 0;  // as LaunchExecutor says; 0: nobody ordered it
   bool operator==(const ExecutorStateChanged&) const = default;
 };
 /// A request: answered by DriverStateAccepted with the same number.
@@ -245,7 +244,6 @@ struct LaunchExecutor {
   int32_t cores = 0;
   int64_t memory_mib = 0;
   ResourceAddresses resources;
-  int64_t ordered = 0;  // when, by the master's clock in microseconds
   bool operator==(const LaunchExecutor&) const = default;
 };
 struct KillExecutor {

@@ -108,12 +108,13 @@ class Master {
   void handle(const Turn& t, PeerId from, const ExecutorStateChanged& m);
   MasterApp* find_app(const AppId& id);
   MasterApp* returning_app(const RegisterApplication& m);
+  void end_predecessor(const Turn& t, const std::string& driver_address);
   AppId new_app_id(const Turn& t, const ApplicationDescription& d);
   void remove_app(const Turn& t, MasterApp& a, AppState state, const std::string& why = {});
   void kill_executor(const Turn& t, const MasterExecutor& e);
   void kill_executors(const Turn& t, MasterApp& a);
-  static bool means_another(const MasterExecutor& known, const ExecutorStateChanged& m);
-  void executor_changed(const Turn& t, const ExecutorStateChanged& m);
+  /// `by`: the worker that says so; null: one that has not registered yet.
+  void executor_changed(const Turn& t, const ExecutorStateChanged& m, const WorkerId* by);
   void executor_ended(const Turn& t, MasterApp& a, const ExecutorStateChanged& how);
   void slow_down(const Turn& t, MasterApp& a, const MasterExecutor& ended);
 

@@ -40,13 +40,23 @@ MasterApp* Master::find_app(const AppId& id) {
 }
 
 /// The application that `m` means when it has registered before: by its id, or by its driver's
-/// address.
+/// address. One that was recovered has an id, which its driver knows: who comes from there without
+/// it is another driver, begun again.
 MasterApp* Master::returning_app(const RegisterApplication& m) {
   if (!m.who.app.value.empty()) return find_app(m.who.app);
   if (m.driver_address.empty()) return nullptr;
   for (auto& [id, a] : apps_)
-    if (a.driver_address == m.driver_address) return &a;
+    if (a.driver_address == m.driver_address && a.state != AppState::Unknown) return &a;
   return nullptr;
+}
+
+/// Of a driver that began again while there was no master, the application before.
+void Master::end_predecessor(const Turn& t, const std::string& driver_address) {
+  const auto before = [&](const auto& app) {
+    return app.second.state == AppState::Unknown && app.second.driver_address == driver_address;
+  };
+  if (const auto it = std::find_if(apps_.begin(), apps_.end(), before); it != apps_.end())
+    remove_app(t, it->second, AppState::Failed, "its driver has begun again");
 }
 
 void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
@@ -56,6 +66,7 @@ void Master::handle(const Turn& t, PeerId from, const RegisterApplication& m) {
     send(t, *known, RegisteredApplication{known->id, options_.url, options_.web_ui_url});
     return;
   }
+  end_predecessor(t, m.driver_address);
   // An application whose master knew it and then lost its memory keeps its id, and its executors
   // get numbers that it has not seen.
   MasterApp a;
@@ -191,19 +202,17 @@ void Master::kill_executors(const Turn& t, MasterApp& a) {
 
 void Master::handle(const Turn& t, PeerId from, const ExecutorStateChanged& m) {
   t.out.push_back(Send<ToWorker>{from, ExecutorStateAccepted{m.request}});
-  executor_changed(t, m);
+  const auto peer = peers_.find(from);
+  const WorkerId* by = peer == peers_.end() ? nullptr : std::get_if<WorkerId>(&peer->second);
+  executor_changed(t, m, by);
 }
 
-/// A master before this one may have given the same number, which nobody that lives has heard of.
-bool Master::means_another(const MasterExecutor& known, const ExecutorStateChanged& m) {
-  return m.ordered != 0 && known.ordered != 0 && m.ordered != known.ordered;
-}
-
-void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m) {
+void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m, const WorkerId* by) {
   MasterApp* a = find_app(m.app);
   auto it = a ? a->executors.find(m.executor) : std::map<int32_t, MasterExecutor>::iterator();
   const bool known = a && it != a->executors.end();
-  if (!known || means_another(it->second, m)) {
+  // One of the same number, which this master does not know, may end elsewhere.
+  if (!known || (by && *by != it->second.worker)) {
     log(t, Level::Info,
         "Got status update for unknown executor " + m.app.value + "/" + std::to_string(m.executor));
     // A decommissioned worker's executors belong to no application any more, and end later.

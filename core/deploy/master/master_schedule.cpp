@@ -174,12 +174,10 @@ void Master::launch_executor(const Turn& t, MasterApp& a, MasterWorker& w, int32
           w.id.value);
   w.add(e);
   a.add(w.id, e);
-  const int64_t ordered = t.now.time_since_epoch().count();
-  a.executors.at(e.executor).ordered = ordered;
   a.state = AppState::Running;
   send(t, w,
        LaunchExecutor{w.master_url, a.id, e.executor, e.profile, a.description, e.cores,
-                      e.memory_mib, e.resources, ordered});
+                      e.memory_mib, e.resources});
   send(t, a,
        ExecutorAdded{e.executor, w.id, w.host + ":" + std::to_string(w.port), e.cores,
                      e.memory_mib});

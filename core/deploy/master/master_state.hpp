@@ -123,7 +123,6 @@ struct MasterExecutor {
   ExecutorDescription description;
   WorkerId worker;
   Time running_since{};
-  int64_t ordered = 0;  // as LaunchExecutor says; 0: by a master before this one
 };
 
 /// What an application wants of one resource profile.
@@ -160,7 +159,7 @@ struct MasterApp {
   /// Source: Spark 4.3 ApplicationInfo.requestExecutors.
   void want(const ProfileRequest& request);
   void add(const WorkerId& worker, const ExecutorDescription& e) {
-    if (!executors.emplace(e.executor, MasterExecutor{e, worker, {}, 0}).second) return;
+    if (!executors.emplace(e.executor, MasterExecutor{e, worker, {}}).second) return;
     cores_granted += e.cores;
     ++demands[e.profile].running;
     if (e.executor >= next_executor) next_executor = e.executor + 1;

@@ -140,7 +140,7 @@ void Master::end_unheard(const Turn& t, MasterWorker& w, const WorkerLatestState
   std::erase_if(drivers, [&](const DriverId& id) { return !w.drivers.contains(id); });
   const std::string why = "the order to start it was lost with the worker's connection";
   for (const auto& [app, executor] : executors)
-    executor_changed(t, {0, app, executor, ExecutorState::Lost, why, {}, 0});
+    executor_changed(t, {0, app, executor, ExecutorState::Lost, why, {}}, &w.id);
   for (const DriverId& id : drivers) end_driver(t, id, w.drivers.at(id).supervise, why);
 }
 

@@ -50,7 +50,7 @@ void Worker::handle(const Turn& t, PeerId from, const LaunchExecutor& m) {
   if (executors_.contains(key)) return;
   if (!is_directory_name(m.app.value)) {
     report(t, {0, m.app, m.executor, ExecutorState::Failed,
-               "'" + m.app.value + "' cannot name a directory", std::nullopt, m.ordered});
+               "'" + m.app.value + "' cannot name a directory", std::nullopt});
     return;
   }
   log(t, Level::Info, "Asked to launch executor " + name + " for " + m.description.name);
@@ -146,7 +146,7 @@ void Worker::executor_started(const Turn& t, const ExecutorKey& key, const Proce
     return executor_ended(t, key, state, e.error, std::nullopt);
   }
   x.state = ExecutorState::Running;
-  report(t, {0, key.first, key.second, ExecutorState::Running, "", std::nullopt, x.launch.ordered});
+  report(t, {0, key.first, key.second, ExecutorState::Running, "", std::nullopt});
   // Signals sent before there was a process may have reached nobody.
   if (x.killed) t.out.push_back(Signal{x.ticket, kSigTerm});
 }
@@ -165,7 +165,7 @@ void Worker::executor_ended(const Turn& t, const ExecutorKey& key, ExecutorState
           std::string(name_of(state)) + (message.empty() ? "" : " message " + message));
   finished_executors_.push_back(row_of(e));
   trim(finished_executors_, options_.retained_executors);
-  report(t, {0, key.first, key.second, state, std::move(message), status, e.launch.ordered});
+  report(t, {0, key.first, key.second, state, std::move(message), status});
   forget_app_if_done(t, key.first);
   exit_if_drained(t);
 }

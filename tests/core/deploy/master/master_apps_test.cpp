@@ -16,19 +16,10 @@ TEST_CASE("an application gets executors, both sides are told, ids are Spark's",
   auto out = r.from(100, RegisterApplication{{}, app_of(6, 3), "d:7078", 0});
   AppId app = to_app<RegisteredApplication>(out).at(0).message.app;
   CHECK(app.value == "app-20261121094658-0000");
-  const auto launch = [&](int32_t executor) {
-    return LaunchExecutor{"spark://m:7077",
-                          app,
-                          executor,
-                          0,
-                          app_of(6, 3),
-                          3,
-                          1024,
-                          {},
-                          kStart.time_since_epoch().count()};
-  };
-  CHECK(to_worker<LaunchExecutor>(out) ==
-        std::vector<Sent<LaunchExecutor>>{{1, launch(0)}, {2, launch(1)}});
+  CHECK(
+      to_worker<LaunchExecutor>(out) ==
+      std::vector<Sent<LaunchExecutor>>{{1, {"spark://m:7077", app, 0, 0, app_of(6, 3), 3, 1024}},
+                                        {2, {"spark://m:7077", app, 1, 0, app_of(6, 3), 3, 1024}}});
   CHECK(to_app<ExecutorAdded>(out) ==
         std::vector<Sent<ExecutorAdded>>{{100, {0, {"worker-a"}, "a:4000", 3, 1024}},
                                          {100, {1, {"worker-b"}, "b:4000", 3, 1024}}});
@@ -307,19 +298,20 @@ TEST_CASE("an application that was taken for ended gets numbers that none of its
   CHECK(to_worker<LaunchExecutor>(out).at(0).message.executor == 1);
 }
 
-TEST_CASE("the end of an executor is not that of another one with its number", "[master]") {
+TEST_CASE("the end of an executor counts only where it runs", "[master]") {
   Run r;
   r.from(1, worker_of("a"));
+  r.from(2, worker_of("b"));
   const AppId app("app-old");
-  const auto out = r.from(100, RegisterApplication{{"ann", app, 0, ""}, app_of(), "d:1", 3});
-  const LaunchExecutor launch = to_worker<LaunchExecutor>(out).at(0).message;
-  REQUIRE(launch.ordered != 0);
-  const auto ended = [&](int64_t ordered) {
-    return r.from(1, ExecutorStateChanged{1, app, 3, ExecutorState::Killed, "", {}, ordered});
+  const auto out = r.from(100, RegisterApplication{{"ann", app, 0, ""}, app_of(1, 1), "d:1", 3});
+  const auto launched = to_worker<LaunchExecutor>(out);
+  REQUIRE(launched.size() == 1);
+  const PeerId there = launched[0].to, elsewhere = 3 - there;
+  const auto ends = [&](PeerId from) {
+    return to_app<ExecutorUpdated>(
+        r.from(from, ExecutorStateChanged{1, app, 3, ExecutorState::Killed, "", {}}));
   };
-  CHECK(to_app<ExecutorUpdated>(ended(launch.ordered - 1)).empty());
-  CHECK(r.status().active_apps.at(0).executors.at(0).id == 3);
-  CHECK(r.status().workers.at(0).cores_used == launch.cores);
-  CHECK(to_app<ExecutorUpdated>(ended(launch.ordered)).at(0).message.state ==
-        ExecutorState::Killed);
+  CHECK(ends(elsewhere).empty());
+  CHECK(r.status().active_apps.at(0).cores_granted == 1);
+  CHECK(ends(there).at(0).message.state == ExecutorState::Killed);
 }

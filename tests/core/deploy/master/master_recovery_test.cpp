@@ -85,6 +85,21 @@ TEST_CASE(
   CHECK(r.worker("a").state == WorkerState::Alive);
 }
 
+TEST_CASE("recovery: a driver that began again is another application", "[master]") {
+  Run r(options(), one_of_each());
+  auto out = r.from(100, RegisterApplication{{}, app_of(), "d:7078", 0});
+  const AppId app = to_app<RegisteredApplication>(out).at(0).message.app;
+  CHECK(app.value != "app-1");
+  REQUIRE(r.status().active_apps.size() == 1);
+  CHECK(r.status().active_apps[0].id == app);
+  CHECK(r.status().completed_apps.at(0).state == AppState::Failed);
+  // So what the one before had is told from what this one gets.
+  r.from(1, worker_of("a", 16, 65536));
+  out = r.from(1, WorkerLatestState{{"worker-a"}, {running("app-1", 0, 15)}, {{"driver-1"}}});
+  CHECK(to_worker<KillExecutor>(out).at(0).message.app.value == "app-1");
+  for (const auto& launched : to_worker<LaunchExecutor>(out)) CHECK(launched.message.app == app);
+}
+
 TEST_CASE("M15 when the recovery timer fires, the silent ones are removed", "[master]") {
   RecoveredState s = one_of_each();
   s.drivers[{"driver-2"}] = {{"driver-2"}, driver(true), 7};
