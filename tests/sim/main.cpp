@@ -10,6 +10,7 @@
 //   sim --plan S                           prints what the seed is about
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +40,11 @@ constexpr uint64_t kEnoughSeeds = 10'000;
 constexpr double kByChance = 0.001;
 /// A run of milliseconds that goes on for so long has no end: the signal makes it one that crashed.
 constexpr unsigned kMostSeconds = 30;
+/// Unit: seconds of processor time, as machines may stand still.
+void end_after(unsigned seconds) {
+  const itimerval limit{{0, 0}, {static_cast<time_t>(seconds), 0}};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+}
 /// Seeds that are run twice, to see that a seed means one run.
 constexpr uint64_t kReplayed = 50;
 constexpr uint64_t kNoSeed = ~uint64_t{0};
@@ -95,7 +101,7 @@ Tally run_share(const Share& share, LowestFailed& lowest, int out) {
   Tally tally;
   for (uint64_t seed = share.first; seed < share.end && seed < lowest; seed += share.step) {
     if (::write(out, &seed, sizeof seed) != sizeof seed) std::_Exit(3);
-    ::alarm(kMostSeconds);
+    end_after(kMostSeconds);
     const Outcome outcome = run_seed(seed);
     add(tally, outcome);
     if (outcome.check.empty()) continue;
@@ -156,7 +162,7 @@ std::string how_it_fails(const Scenario& scenario) {
   std::fflush(stdout);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::alarm(kMostSeconds);
+    end_after(kMostSeconds);
     const Outcome outcome = run(scenario, false);
     (void)!::write(pipe[1], outcome.check.data(), outcome.check.size());
     std::_Exit(0);
@@ -167,7 +173,7 @@ std::string how_it_fails(const Scenario& scenario) {
   ::close(pipe[0]);
   int status = 0;
   ::waitpid(pid, &status, 0);
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return "no end";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) return "no end";
   if (status != 0) return "crash";
   return std::string(text, n > 0 ? static_cast<size_t>(n) : 0);
 }
@@ -181,7 +187,7 @@ std::string leave_trace(const Scenario& scenario) {
   if (pid == 0) {
     const int to = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (to < 0 || ::dup2(to, STDERR_FILENO) < 0) std::_Exit(3);
-    ::alarm(1);  // of one without end the beginning is enough
+    end_after(1);  // of one without end the beginning is enough
     (void)net::set_log_level("INFO");
     const Outcome outcome = run(scenario, true);
     std::fprintf(stderr, "%s\n", outcome.detail.c_str());
