@@ -166,7 +166,7 @@ one: $(B)/libraries
 test: test-packages all $(TEST_APPS) $(BENCH_APPS) $(TEST_BIN) $(B)/tests/sim
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/scripts/all.sh
 
-##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=]
+##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=] [CHAOS_INSIDE=alone]
 .PHONY: chaos
 chaos: test-packages all $(B)/tests/chaos
 	@MINUTES=$(or $(MINUTES),60) $(if $(SEED),SEED=$(SEED)) tests/chaos/chaos.sh

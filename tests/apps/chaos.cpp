@@ -185,7 +185,8 @@ constexpr Kind kKinds[] = {{"total", total},   {"by_key", by_key},       {"chain
                            {"cached", cached}, {"broadcast", broadcast}, {"accumulate", accumulate},
                            {"output", output}};
 
-/// What a full disk excuses: task after task fails there until the job does.
+/// What a full disk excuses: task after task fails there until the job does. That a disk was full
+/// is for chaos.sh to know.
 bool excused(const std::string& failure) {
   return failure.find("No space left on device") != std::string::npos;
 }

@@ -1,8 +1,12 @@
 # Sourced by chaos.sh: the hosts, and what can happen to them. A fault begins at once and puts off its healing with
 # `later`; a target with a fault gets no second one ($busy). Choices are made in this shell only, so that $RANDOM repeats.
-declare -A busy=() dealt=() ports=([driver]=20100-20116 [driver-blocks]=20200-20216 [blocks]=20300-20316)
+kinds=(kill_executor kill_worker kill_driver kill_master stop_executor stop_worker stop_driver stop_master)
+often=(kill_executor)
+[ "$CHAOS_INSIDE" = alone ] || kinds+=(network_cut network_stall network_delay network_truncate disk_full) often+=(network_cut network_stall)
+# met: processes hit, connections ended, pieces held up, writes refused.
+declare -A busy=() dealt=() met=() ports=([driver]=20100-20116 [driver-blocks]=20200-20216 [blocks]=20300-20316)
 declare -a heal_at=() heal_do=() deck=() worker_pid=()
-generation=0 far= disk_mb=96
+generation=0 heals=0 far= disk_mb=96
 
 # choose NAME VALUES…: sets $NAME to one of them; fails when there is none.
 choose() { [ $# -gt 1 ] && { local all=("${@:2}"); printf -v "$1" %s "${all[RANDOM % ($# - 1)]}"; }; }
@@ -12,7 +16,8 @@ driver_pids() { pgrep -f -- "--class chaos .*$dir/report" | tr '\n' ' '; }
 
 make_disks() {
   mkdir -p "$dir"/{disk1,disk2,local,output}
-  [ "$CHAOS_INSIDE" = alone ] || mount -t tmpfs -o size=${disk_mb}m disk1 "$dir/disk1" && mount -t tmpfs -o size=${disk_mb}m disk2 "$dir/disk2"
+  [ "$CHAOS_INSIDE" != alone ] || return 0
+  mount -t tmpfs -o size=${disk_mb}m disk1 "$dir/disk1" && mount -t tmpfs -o size=${disk_mb}m disk2 "$dir/disk2"
 }
 unmount_disks() { umount "$dir/disk1" "$dir/disk2" 2>/dev/null || true; }
 make_network() {
@@ -25,7 +30,7 @@ make_network() {
   until [ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]; do read -rt 0.02 <> <(:) || true; done
   python3 tests/chaos/links.py "$far" "master:${master_url##*:}" "${spec[@]}" < "$dir/links" > "$dir/links.out" 2> "$dir/links.log" &
   exec 8> "$dir/links"
-  wait_line "$dir/links.out" ready > /dev/null
+  wait_line "$dir/links.out" ready > /dev/null || { cat "$dir/links.log"; return 1; }
 }
 end_network() { exec 8>&-; }
 # start_worker_on 1|2
@@ -66,24 +71,39 @@ wait_a_little() {
 
 # ---- faults ----
 
-# A fault that cannot happen now (nothing to hit, already hit) says so by its status.
+# deal: the first card that can be played. A fault that cannot happen now (nothing to hit, already hit) says so by its
+# status, and its card stays.
 deal() {
-  local i j swap tries=40
-  while (( tries-- > 0 )); do
-    if [ ${#deck[@]} = 0 ]; then
-      deck=(kill_executor kill_executor kill_worker kill_driver kill_master stop_executor stop_worker stop_driver stop_master)
-      [ "$CHAOS_INSIDE" = alone ] || deck+=(network_cut network_stall network_delay network_truncate network_cut network_stall disk_full)
-      for ((i = ${#deck[@]} - 1; i > 0; --i)); do
-        j=$((RANDOM % (i + 1))) swap=${deck[i]} deck[i]=${deck[j]} deck[j]=$swap
-      done
-    fi
-    local fault=${deck[0]}
-    deck=("${deck[@]:1}")
-    if $fault; then
-      dealt[$fault]=$((${dealt[$fault]:-0} + 1))
+  local i decks
+  for decks in old new; do
+    for i in "${!deck[@]}"; do
+      ${deck[i]} || continue
+      dealt[${deck[i]}]=$((${dealt[${deck[i]}]:-0} + 1))
+      [[ ${deck[i]} = network_* || ${deck[i]} = disk_full ]] || meets "${deck[i]}" 1
+      unset "deck[i]"
       return
-    fi
+    done
+    [ $decks = new ] || add_deck
   done
+}
+# add_deck: first each kind once, so that a short run has them all.
+add_deck() {
+  local cards=("${kinds[@]}") i j swap
+  [ ${#dealt[@]} = 0 ] || cards+=("${often[@]}")
+  for ((i = ${#cards[@]} - 1; i > 0; --i)); do
+    j=$((RANDOM % (i + 1))) swap=${cards[i]} cards[i]=${cards[j]} cards[j]=$swap
+  done
+  deck+=("${cards[@]}")
+}
+# meets FAULT NUMBER: as long as no fault of the kind has met anything, the next one comes first.
+meets() {
+  met[$1]=$((${met[$1]:-0} + $2))
+  [ "${met[$1]}" != 0 ] || deck=("$1" "${deck[@]}")
+}
+every_kind_met() {
+  local kind idle=
+  for kind in "${kinds[@]}"; do [ "${met[$kind]:-0}" != 0 ] || idle+=" $kind"; done
+  [ -z "$idle" ] || { echo "met nothing:$idle"; return 1; }
 }
 # how_long: sets $seconds, half of the time beyond every timeout.
 how_long() { choose seconds 1 2 3 8 9 10; }
@@ -139,7 +159,16 @@ network() {
   say "network between the hosts: $kind $*, for $seconds s"
   echo "$kind $*" >&8
   busy[network]=1
-  later "$seconds" "echo all pass >&8; busy[network]="
+  later "$seconds" "heal_network network_$1; busy[network]="
+}
+heal_network() {
+  local line connections pieces bytes
+  heals=$((heals + 1))
+  echo all pass >&8
+  line=$(wait_line "$dir/links.out" "^healed $heals ") || return 1
+  read -r _ _ connections pieces bytes <<< "$line"
+  say "    it met $connections connections, $pieces pieces of $bytes bytes"
+  meets "$1" $((connections + pieces))
 }
 network_cut() { network cut; }
 network_stall() { choose side near far both; network stall "$side"; }
@@ -150,7 +179,16 @@ disk_full() {
   [ -z "${busy[disk$host]:-}" ] || return 1
   how_long
   say "disk of worker $host full for $seconds s"
+  disk_was_full=1
   dd if=/dev/zero of="$dir/disk$host/filler" bs=64k 2>/dev/null
   busy[disk$host]=1
-  later "$seconds" "rm -f '$dir/disk$host/filler'; busy[disk$host]="
+  later "$seconds" "heal_disk $host $(refused_writes); busy[disk$host]="
+}
+refused_writes() { grep -rIhoFs 'No space left on device' "$dir"/work[12] "$dir/driver.log" | wc -l; }
+# heal_disk HOST REFUSED: so many writes had been when it got full.
+heal_disk() {
+  rm -f "$dir/disk$1/filler"
+  local refused=$(($(refused_writes) - $2))
+  say "    it met $refused writes"
+  meets disk_full $refused
 }

@@ -10,9 +10,13 @@ other way round. So every connection between the two passes here, and nobody has
   KIND|all cut             end its connections and take no new one
   KIND|all stall SIDE      nothing arrives from `near`, `far` or `both`; connections stay
   KIND|all delay MS        each piece arrives so much later
-  KIND|all truncate BYTES  each connection of now passes so many bytes more, then ends
+  KIND|all truncate BYTES  each connection of now passes so many bytes more, then ends; at the latest when it is healed
+
+Each healing is answered by a line of what the fault met: healed NUMBER CONNECTIONS PIECES BYTES. Connections are those
+ended or refused, in the middle of what they had to pass if it was to truncate; pieces were held up.
 """
 import asyncio
+import collections
 import ctypes
 import fcntl
 import os
@@ -24,6 +28,7 @@ CLONE_NEWNET = 0x40000000
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PIECE = 1 << 16
 HOSTS = {"near": "127.0.0.1", "far": "127.0.0.2"}
+met = collections.Counter()  # by the fault of now
 
 
 class Namespace:
@@ -60,17 +65,25 @@ class Rule:
         self.fault, self.value = fault, value
         self.healed.set() if fault != "stall" else self.healed.clear()
         for c in list(self.connections):
-            c.left = int(value) if fault == "truncate" else None
             if fault == "cut":
+                met["connections"] += 1
+            if fault == "cut" or c.left is not None:
                 c.cut()
+            c.left = int(value) if fault == "truncate" else None
+
+    def stalls(self, side):
+        return self.fault == "stall" and self.value in (side, "both")
 
     async def admit(self, connection, side, piece):
         """What of a piece that came from a side may pass; b"" ends the connection."""
-        while self.fault == "stall" and self.value in (side, "both"):
+        if self.fault == "delay" or self.stalls(side):
+            met.update(pieces=1, bytes=len(piece))
+        while self.stalls(side):
             await self.healed.wait()
         if self.fault == "delay":
             await asyncio.sleep(int(self.value) / 1000)
         if connection.left is not None:
+            met["connections"] += len(piece) >= connection.left
             piece = piece[: connection.left]
             connection.left -= len(piece)
         return piece
@@ -107,6 +120,7 @@ class Connection:
 async def forward(rule, side, home, target, address, reader, writer):
     """One connection that a process of `side` made."""
     if rule.fault == "cut":
+        met["connections"] += 1
         return writer.close()
     try:
         s = target.socket(home)
@@ -127,11 +141,16 @@ async def obey(rules):
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
     )
+    heals = 0
     while line := (await reader.readline()).decode().split():
         kind, fault, value = line[0], line[1], line[2] if len(line) > 2 else ""
         for name, rule in rules.items():
             if kind in (name, "all"):
                 rule.set(fault, value)
+        if fault == "pass":
+            heals += 1
+            print("healed", heals, met["connections"], met["pieces"], met["bytes"], flush=True)
+            met.clear()
 
 
 async def main():
