@@ -31,7 +31,6 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
   network_.tell({[this] { checks_.reached(Fault::Kind::Delay); },
                  [this] { checks_.reached(Fault::Kind::Reordering); },
                  [this] { checks_.reached(Fault::Kind::Loss); }});
-  if (scenario.settings.skewed) checks_.reached(Path::ClocksSkewed);
   driver_.begin();
   manager_->start();
   manager_->driver_started();

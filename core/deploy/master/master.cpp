@@ -150,6 +150,7 @@ void Master::handle(const Turn& t, const RemoveApplication& e) {
 
 void Master::attach(const Turn& t, PeerId from, MasterWorker& w) {
   peers_[from] = w.id;
+  w.heard = w.heard && w.peer == from;
   w.peer = from;
   w.last_heartbeat = t.now;
   drop_outgoing(t, w.id);

@@ -215,6 +215,7 @@ void Master::executor_changed(const Turn& t, const ExecutorStateChanged& m, cons
   if (!known || (by && *by != it->second.worker)) {
     log(t, Level::Info,
         "Got status update for unknown executor " + m.app.value + "/" + std::to_string(m.executor));
+    if (a) a->has_been(m.executor);
     // A decommissioned worker's executors belong to no application any more, and end later.
     if (is_finished(m.state) && !known)
       for (auto& [id, w] : workers_) w.remove_executor({m.app, m.executor});

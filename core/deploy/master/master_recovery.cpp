@@ -108,15 +108,18 @@ void Master::worker_is_back(const Turn& t, PeerId from, MasterWorker& w,
     }
   }
   end_unknown(t, w, executors, drivers);
+  w.heard = true;
   complete_recovery_if_possible(t);
 }
 
 void Master::end_unknown(const Turn& t, MasterWorker& w,
                          const std::vector<ExecutorDescription>& executors,
                          const std::vector<DriverId>& drivers) {
-  for (const ExecutorDescription& e : executors)
-    if (!w.executors.contains({e.app, e.executor}))
-      send(t, w, KillExecutor{w.master_url, e.app, e.executor});
+  for (const ExecutorDescription& e : executors) {
+    if (w.executors.contains({e.app, e.executor})) continue;
+    send(t, w, KillExecutor{w.master_url, e.app, e.executor});
+    if (MasterApp* a = find_app(e.app)) a->has_been(e.executor);
+  }
   for (const DriverId& id : drivers)
     if (!w.drivers.contains(id)) send(t, w, KillDriver{id});
 }

@@ -43,7 +43,7 @@ void Master::schedule(const Turn& t) {
 Master::Offers Master::offers() {
   Offers o;
   for (auto& [id, w] : workers_) {
-    if (w.state != WorkerState::Alive) continue;
+    if (w.state != WorkerState::Alive || !w.heard) continue;
     o.workers.push_back(&w);
     o.offers.push_back({w.cores_free(), w.memory_free_mib(),
                         w.executors.empty() && w.drivers.empty(), amounts_of(w.resources_free)});

@@ -57,6 +57,7 @@ struct MasterWorker {
   std::string master_url;  // by which the worker reaches this master
   int64_t epoch = 0;       // of its process: another one may come with the same id
   PeerId peer = 0;
+  bool heard = false;  // what it runs, on this connection: until then it gets nothing
   WorkerState state = WorkerState::Alive;
   Time last_heartbeat{};
   std::map<ExecutorKey, ExecutorDescription> executors;
@@ -167,6 +168,10 @@ struct MasterApp {
   /// The application has seen all numbers below.
   void number_from(int32_t unseen) {
     next_executor = std::max(next_executor, std::clamp(unseen, 0, kMaxExecutorNumber));
+  }
+  /// Not known here, but somebody says so: its number is no other's.
+  void has_been(int32_t executor) {
+    if (executor < kMaxExecutorNumber) number_from(executor + 1);
   }
   void remove_executor(int32_t executor) {
     auto it = executors.find(executor);

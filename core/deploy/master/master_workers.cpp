@@ -80,7 +80,6 @@ void Master::handle(const Turn& t, PeerId from, const RegisterWorker& m) {
           " cores, " + std::to_string(m.memory_mib) + " MiB RAM" +
           (m.resources.empty() ? "" : ", " + show_resources(m.resources)));
   send(t, added, RegisteredWorker{m.master_address_used, options_.web_ui_url, false});
-  schedule(t);
 }
 
 /// Clears the table for a new worker at its address; false: it was refused.
@@ -123,9 +122,11 @@ void Master::handle(const Turn& t, PeerId from, const WorkerLatestState& m) {
     log(t, Level::Warn, "Worker state from unknown worker: " + m.id.value);
   } else if (w->state == WorkerState::Unknown) {
     worker_is_back(t, from, *w, m.executors, m.drivers, m.driver_resources);
-  } else {
+  } else if (w->peer == from) {
     end_unknown(t, *w, m.executors, m.drivers);
     end_unheard(t, *w, m);
+    w->heard = true;
+    schedule(t);
   }
 }
 

@@ -146,11 +146,12 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   Attempt* a = attempts_.find(result.task);
   if (node.empty() || !a) return;
   TaskUpdate u = std::move(node.mapped());
+  if (result.bytes && a->outrun) return came_second(result.task, u.result_block, turn);
+  // One that cannot be reached is there yet, it may be.
+  turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
   if (!result.bytes)
     return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
-  if (a->outrun) return came_second(result.task, u.result_block, turn);
   u.result = std::move(*result.bytes);
-  turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
   succeeded(result.task, u, turn);
 }
 

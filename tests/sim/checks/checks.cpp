@@ -32,6 +32,7 @@ void Checks::counted(const ApplyAccumulators& e) {
 
 void Checks::submitted(uint64_t ticket) {
   app_.open.insert(ticket);
+  app_.submitted[ticket] = world_.now();
   const JobPlan& plan = job(ticket);
   // As in Spark, one of no partitions is over before anyone looks at its group.
   const bool empty = plan.partitions.empty() && !wanted_by(plan);
@@ -45,9 +46,10 @@ std::optional<JobId> Checks::started_as(uint64_t ticket) const {
 }
 
 namespace {
-/// Too few slots, or a lineage that no barrier stage can have.
+constexpr const char* kTooFewSlots = "[SPARK-24819]";
+constexpr const char* kUnsupportedShape = "[SPARK-24820]";
 bool no_barrier(const std::string& error) {
-  return error.starts_with("[SPARK-24819]") || error.starts_with("[SPARK-24820]");
+  return error.starts_with(kTooFewSlots) || error.starts_with(kUnsupportedShape);
 }
 }  // namespace
 
@@ -80,6 +82,7 @@ void Checks::refused(const JobPlan& plan, const DeliverJobEnd& e) {
 
 void Checks::complete(const JobPlan& plan, const DeliverJobEnd& e) {
   const std::string name = "ticket " + std::to_string(e.ticket);
+  if (!may_have_shape(plan)) broken("a barrier stage ran that has to be refused", name);
   if (const ShufflePtr made = wanted_by(plan)) {
     if (app_.results[e.ticket].empty()) broken("job ended without its statistics", name);
     app_.made_now.push_back(made->id);
@@ -135,9 +138,10 @@ void Checks::justified(const JobPlan& plan, const DeliverJobEnd& e) {
     if (!may_run_nowhere(error)) broken("given up though nothing is excluded", error);
     return reached(Path::RunsNowhere);
   }
-  // With the legacy delay clock, places that are taken in part are no reason to wait.
-  if (after("Fail resource offers for barrier stage") && scenario_.settings.legacy_locality) return;
-  if (no_barrier(error) && needs_barrier(plan.node)) return;
+  if (const char* at = after("Fail resource offers for barrier stage"))
+    return placed_in_part(e, at);
+  if (error.starts_with(kTooFewSlots)) return too_few_slots(plan, e);
+  if (error.starts_with(kUnsupportedShape)) return refused_shape(plan, e);
   broken("job failed without a reason", error);
 }
 

@@ -1,8 +1,9 @@
 // What must hold after each step and at the end of a run.
 //
 // checks.cpp: results and the ends of jobs; events.cpp: what listeners are told; state.cpp: the
-// driver's tables; limits.cpp: exclusion and pools; resources.cpp: addresses; unsteady.cpp: what
-// can't be computed again; moves.cpp: blocks that move, and what executors hold in the end.
+// driver's tables; limits.cpp: exclusion and pools; barrier.cpp: barrier jobs that fail;
+// resources.cpp: addresses; unsteady.cpp: what can't be computed again; moves.cpp: blocks that
+// move, and what executors hold in the end.
 #pragma once
 
 #include <array>
@@ -23,6 +24,8 @@ namespace tinderbox::sim {
 /// Ids as reports name them.
 inline std::string text(TaskId id) { return "task " + std::to_string(id.value); }
 inline std::string text(StageId id) { return "stage " + std::to_string(id.value); }
+
+struct PoolLoad;
 
 /// What an executor holds: blocks by name; files of its that are lost.
 struct Stored {
@@ -64,6 +67,8 @@ class Checks {
   /// Executors wanted in all, by resource profile.
   void asked_for(const std::map<int32_t, int32_t>& executors);
   void turn_ended(const core::Driver& driver);
+  /// The slots there are after a turn; before turn_ended().
+  void slots_are(const core::Driver& driver);
 
   // ---- what executors of the present application see ----
   /// Unit: tasks.
@@ -146,6 +151,7 @@ class Checks {
     std::vector<ShuffleId> made_now;  // by map-stage jobs
     bool outputs_changed_now = false;
     std::map<SetKey, int32_t> started_now;  // tasks
+    std::map<SetKey, int32_t> served_now;   // the same, for limits.cpp
     std::vector<ExecutorId> unreached_now;  // blocks could not be had from there
     std::set<ExecutorId> without_blocks;
     std::vector<std::pair<StageId, int32_t>> doubtful;  // successes of such executors in this turn
@@ -176,7 +182,11 @@ class Checks {
     std::set<RddId> unpersisted;
     std::set<std::pair<std::string, std::string>> cached_late;  // by executor
     std::map<int32_t, std::map<std::string, double>> needs;     // of tasks, by resource profile
-    uint64_t last_launch = 0;  // the latest turn that was seen to launch something
+    // barrier.cpp
+    std::map<uint64_t, Time> submitted;           // by ticket
+    std::vector<std::pair<Time, int32_t>> slots;  // since when there are so many
+    std::optional<int32_t> too_few_now;           // fewer slots than these failed a job
+    std::optional<int32_t> enough_now;            // places for so many tasks were offered
   };
 
   [[noreturn]] void broken(const std::string& check, const std::string& detail) const;
@@ -190,6 +200,13 @@ class Checks {
   void justified(const JobPlan& plan, const core::DeliverJobEnd& e);
   bool result_stage_failed(JobId job, const char* task) const;
   bool needs_barrier(int32_t node) const;
+
+  // barrier.cpp
+  void too_few_slots(const JobPlan& plan, const core::DeliverJobEnd& e);
+  void refused_shape(const JobPlan& plan, const core::DeliverJobEnd& e) const;
+  void placed_in_part(const core::DeliverJobEnd& e, const char* words);
+  bool may_have_shape(const JobPlan& plan) const;
+  Duration longest_with(int32_t slots, Time from) const;
 
   // events.cpp
   void on(const core::TaskStarted& e);
@@ -217,6 +234,7 @@ class Checks {
   bool may_run_nowhere(const std::string& error) const;
   bool excluded_lately() const;
   void min_shares(const core::Driver& driver);
+  void in_turn(const PoolLoad& served, const PoolLoad& waiting);
 
   // moves.cpp
   void on(const core::BlockUpdated& e);

@@ -19,6 +19,7 @@ void Checks::on(const TaskStarted& e) {
   if (e.task.attempt > 0) reached(Path::TaskRetried);
   not_excluded(e.task);
   ++app_.started_now[{e.task.stage, e.task.stage_attempt}];
+  ++app_.served_now[{e.task.stage, e.task.stage_attempt}];
 }
 
 void Checks::on(const TaskEnded& e) {

@@ -86,48 +86,83 @@ bool Checks::may_run_nowhere(const std::string& error) const {
 
 // ---- pools -------------------------------------------------------------------------------------
 
-namespace {
+/// One pool, as far as its turn is concerned.
 struct PoolLoad {
+  std::string name;
+  int32_t min_share = 0, weight = 1;
   int32_t running = 0, pending = 0;
-  bool launched = false;  // in this turn
+  int32_t served = 0;     // tasks that began in this turn
+  bool together = false;  // by one decision
+  bool below() const { return running < min_share; }
 };
+
+namespace {
+/// Whose turn it is. Source: Spark FairSchedulingAlgorithm.
+bool goes_first(const PoolLoad& a, const PoolLoad& b) {
+  if (a.below() != b.below()) return a.below();
+  const auto whole = [](const PoolLoad& p) { return p.below() ? p.min_share : p.weight; };
+  const int32_t mine = a.running * whole(b), theirs = b.running * whole(a);
+  return mine != theirs ? mine < theirs : a.name < b.name;
+}
+
+/// As the scenario has it, whatever the driver made of it.
+PoolLoad empty_pool(const std::string& name, const Settings& s) {
+  if (name == "group-0") return {name, s.min_share, s.weight};
+  if (name == "group-1") return {name, s.other_share, s.other_weight};
+  return {name};
+}
+
+/// As it was when it was last served.
+PoolLoad when_served(PoolLoad pool) {
+  pool.running -= pool.together ? pool.served : 1;
+  return pool;
+}
 }  // namespace
 
-/// Nothing is launched for a pool that has its minimum share while another one waits below its own.
-/// Where tasks may wait for better places or for each other, or be kept from some places, a waiting
-/// pool proves nothing.
+/// A pool that is served was first in turn among those that have tasks waiting. Where tasks may
+/// wait for better places or for each other, or be kept from some places, a waiting pool proves
+/// nothing.
 void Checks::min_shares(const Driver& driver) {
   const Settings& settings = scenario_.settings;
+  const auto served = std::exchange(app_.served_now, {});
   const bool free_choice = settings.locality_wait == Duration{0} && settings.launch_ahead == 0 &&
                            !settings.exclusion.on() && !settings.custom_resources();
-  if (!settings.fair || !free_choice) return;
+  if (!settings.fair || !free_choice || served.empty()) return;
   std::map<int32_t, PoolLoad> loads;
-  uint64_t latest = app_.last_launch;
-  for (const auto& set : driver.tasks().task_sets()) latest = std::max(latest, set->launched_turn);
   for (const auto& set : driver.tasks().task_sets()) {
-    PoolLoad& load = loads[set->place.pool];
+    const int32_t pool = set->place.pool;
+    PoolLoad& load =
+        loads.try_emplace(pool, empty_pool(driver.tasks().pools().spec(pool).name, settings))
+            .first->second;
     load.running += set->running() - set->ahead;
     if (!set->barrier()) load.pending += set->pending();
-    load.launched |= set->launched_turn == latest && latest > app_.last_launch;
+    const auto it = served.find({set->spec().stage, set->spec().attempt});
+    if (it == served.end()) continue;
+    load.served += it->second;
+    load.together |= set->barrier();
   }
-  app_.last_launch = latest;
-  const auto share = [&](int32_t pool) { return driver.tasks().pools().spec(pool).min_share; };
+  for (const auto& [id, load] : loads)
+    for (const auto& [other, waiting] : loads)
+      if (id != other && load.served > 0 && waiting.pending > 0)
+        in_turn(when_served(load), waiting);
+}
+
+/// `waiting` had no more tasks running when the other was served than it has by now: it was no
+/// later in turn.
+void Checks::in_turn(const PoolLoad& served, const PoolLoad& waiting) {
+  const auto of = [](const PoolLoad& p) {
+    return p.name + ", which runs " + std::to_string(p.running) + " (share " +
+           std::to_string(p.min_share) + ", weight " + std::to_string(p.weight) + ")";
+  };
+  if (goes_first(waiting, served))
+    broken(waiting.below() ? "a pool below its minimum share was passed over"
+                           : "a pool was passed over",
+           of(waiting) + ", for " + of(served));
   // It decides where a pool is served up to its share while a rival that has its own waits.
-  for (const auto& [served, load] : loads)
-    for (const auto& [other, theirs] : loads)
-      if (served != other && load.launched && load.running <= share(served) && theirs.pending > 0 &&
-          theirs.running >= share(other))
-        reached(Path::BelowMinShare);
-  for (const auto& [needy, load] : loads) {
-    if (load.pending == 0 || load.running >= share(needy)) continue;
-    for (const auto& [other, theirs] : loads) {
-      if (other == needy || theirs.running == 0) continue;
-      if (theirs.launched && theirs.running > share(other))
-        broken("a pool below its minimum share was passed over",
-               driver.tasks().pools().spec(needy).name + " runs " + std::to_string(load.running) +
-                   " of " + std::to_string(share(needy)));
-    }
-  }
+  if (served.below()) reached(waiting.below() ? Path::BothBelowShare : Path::BelowMinShare);
+  // Without weights the rival would be first.
+  if (!served.below() && !waiting.below() && served.running > waiting.running)
+    reached(Path::WeightDecided);
 }
 
 }  // namespace tinderbox::sim

@@ -63,6 +63,8 @@ enum class Path : uint8_t {
   ApplicationRestarted,
   StaleExecutorEnded,
   BelowMinShare,
+  BothBelowShare,
+  WeightDecided,
   ClocksSkewed,
   AddressGiven,
   AddressShared,
@@ -80,7 +82,7 @@ enum class Path : uint8_t {
   MoveTriedAgain,
   MoveGivenUp,
 };
-inline constexpr size_t kPaths = 70;
+inline constexpr size_t kPaths = 72;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

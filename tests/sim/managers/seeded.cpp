@@ -43,10 +43,11 @@ class SeededManager final : public Manager {
   void lose_host(const std::string& host) override {
     losing_ = host;
     for (size_t i = 0; i < fleet_.all().size(); ++i)
-      if (SimExecutor& e = *fleet_.all()[i]; e.process()->host == host)
+      if (SimExecutor& e = *fleet_.all()[i]; e.alive() && e.process()->host == host) {
+        in_.checks.reached(Path::HostLost);
         e.die(1, true, "its host is gone");
+      }
     losing_.clear();
-    in_.checks.reached(Path::HostLost);
     tell(BackendWorkerRemoved{host, "it is gone"});
   }
 

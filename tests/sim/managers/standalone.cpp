@@ -105,10 +105,7 @@ class Standalone final : public Manager {
     if (!e.worker_host.empty()) in_.checks.reached(Path::HostLost);
     driver_.post(BackendExecutorExited{e.executor, e.exit_code, e.message, e.worker_host});
   }
-  void apply(const WorkerGone& e) {
-    in_.checks.reached(Path::WorkerRemoved);
-    driver_.post(BackendWorkerRemoved{e.host, e.message});
-  }
+  void apply(const WorkerGone& e) { driver_.post(BackendWorkerRemoved{e.host, e.message}); }
   void apply(const ExecutorCondemned& e) {
     driver_.post(BackendExecutorDecommissioned{e.executor, e.message, e.worker_host});
   }

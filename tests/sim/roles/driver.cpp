@@ -48,7 +48,8 @@ DriverOptions driver_options(const Settings& s, const AppId& app) {
   }
   if (s.fair) {
     o.scheduling_mode = conf::SchedulingMode::kFair;
-    o.pools = {{"group-0", conf::SchedulingMode::kFair, s.min_share, 1}, {"group-1"}};
+    o.pools = {{"group-0", conf::SchedulingMode::kFair, s.min_share, s.weight},
+               {"group-1", conf::SchedulingMode::kFifo, s.other_share, s.other_weight}};
   }
   o.exclusion = s.exclusion;
   o.profile = default_profile(s);
@@ -118,7 +119,9 @@ void SimDriver::crash(bool silent) {
 }
 
 void SimDriver::post(DriverEvent event) {
-  in_.world.after(process(), Duration{1}, [&n = now(), event = std::move(event)] {
+  in_.world.after(process(), Duration{1}, [this, &n = now(), event = std::move(event)] {
+    if (std::holds_alternative<BackendWorkerRemoved>(event))
+      in_.checks.reached(Path::WorkerRemoved);
     if (n.shell)
       n.shell->feed(event);
     else

@@ -60,7 +60,9 @@ class SimDriver {
   void apply(const core::DeliverBlock& e);
   void apply(const core::RequestTotalExecutors& e);
   void end_of_turn() {
-    if (opened()) in_.checks.turn_ended(machine());
+    if (!opened()) return;
+    in_.checks.slots_are(machine());
+    in_.checks.turn_ended(machine());
   }
 
  private:

@@ -41,7 +41,7 @@ SimMaster::SimMaster(Surroundings in, PeerId first_peer, Bytes& disk)
 void SimMaster::start() {
   Replay replayed = replay(disk_);
   in_.world.trace("master", "starts with " + std::to_string(replayed.records) + " records");
-  if (!replayed.state.apps.empty()) in_.checks.reached(Path::MasterRecovered);
+  recovers_ = !replayed.state.apps.empty();
   disk_ = compacted(replayed.state);
   shell_.feed(ElectedLeader{std::move(replayed.state)});
 }
@@ -61,8 +61,13 @@ void SimMaster::apply(const Persist& e) {
   disk_ += e.record;
 }
 
-void SimMaster::end_of_turn() const {
-  for (const WorkerRow& w : status().workers) {
+void SimMaster::end_of_turn() {
+  const ClusterStatus now = status();
+  if (recovers_ && now.state == RecoveryState::Alive) {
+    recovers_ = false;
+    if (!now.active_apps.empty()) in_.checks.reached(Path::MasterRecovered);
+  }
+  for (const WorkerRow& w : now.workers) {
     const auto total = amounts_of(w.resources), used = amounts_of(used_of(w));
     for (const auto& [name, free] : amounts_of(w.resources_free))
       if (free + (used.contains(name) ? used.at(name) : 0) != total.at(name))

@@ -24,7 +24,7 @@ class SimMaster {
   // ---- effects ----
   void apply(const core::Persist& e);
   void apply(const core::Exit& e) { throw Broken("the master gave up", e.reason); }
-  void end_of_turn() const;
+  void end_of_turn();
 
  private:
   Surroundings in_;
@@ -36,6 +36,7 @@ class SimMaster {
   core::Master machine_;
   core::Shell<core::Master, SimMaster> shell_;
   bool torn_ = false;
+  bool recovers_ = false;  // an application of the master before
 };
 
 }  // namespace tinderbox::sim

@@ -37,6 +37,7 @@ std::vector<TaskId> SimExecutor::running_tasks() const {
 void SimExecutor::apply(const StartTasks& e) {
   const LaunchTasks& m = e.launch;
   const auto program = programs_.find(m.program);
+  if (process_->skew != Duration{}) in_.checks.reached(Path::ClocksSkewed);
   // Tasks of a profile that runs here beside the executor's own.
   slots_ = std::max(slots_, in_.settings.cores / std::max(1, m.cpus));
   for (size_t i = 0; i < m.tasks.size(); ++i) {

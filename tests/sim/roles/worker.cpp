@@ -81,13 +81,8 @@ void SimWorker::die(bool silent) {
 }
 
 void SimWorker::given_once(const Spawn& e) {
-  // A master that loses a worker takes what ran there for gone, as Spark's does, until it is told;
-  // and a number that it gives again may be that of one whose end is told just then.
-  if (std::exchange(conversation_, endpoint_.next_peer()) != endpoint_.next_peer()) {
-    given_.clear();
-    settled_ = in_.world.now() + 2s;
-  }
-  if (in_.world.now() < settled_) return;
+  // A master that loses a worker takes what ran there for gone, as Spark's does, until it is told.
+  if (std::exchange(conversation_, endpoint_.next_peer()) != endpoint_.next_peer()) given_.clear();
   const AppId app{argument(e, "--app-id")};
   Given now{app, std::stoi(argument(e, "--cores")), has(e).resources};
   int32_t cores = now.cores;

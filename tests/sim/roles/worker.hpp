@@ -54,7 +54,6 @@ class SimWorker {
   std::map<uint64_t, SimExecutor*> children_;
   std::map<uint64_t, Given> given_;  // to children that nobody told to end
   PeerId conversation_ = 0;          // with the master, in which that was
-  Time settled_{};                   // both know by then what the other has
 };
 
 }  // namespace tinderbox::sim

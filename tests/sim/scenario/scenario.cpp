@@ -33,6 +33,13 @@ std::string describe(const core::ResourceProfile& p) {
          std::to_string(task == p.task.resources.end() ? 0 : task->second);
 }
 
+std::string describe_pools(const Settings& o) {
+  if (!o.fair) return "";
+  return ", fair pools of shares " + std::to_string(o.min_share) + " and " +
+         std::to_string(o.other_share) + ", weights " + std::to_string(o.weight) + " and " +
+         std::to_string(o.other_weight);
+}
+
 std::string describe(const core::MigrationOptions& o) {
   if (!o.on()) return "";
   return std::string(", moves ") + (o.shuffles ? "outputs" : "") +
@@ -72,6 +79,8 @@ Scenario make_scenario(uint64_t seed) {
   add_map_stages(s, map_stages);
   Random orders(mix(seed, 49));
   add_orders(s, orders);
+  Random shares(mix(seed, 50));
+  add_shares(s, shares);
   bound_length(s);
   return s;
 }
@@ -93,7 +102,7 @@ std::string describe(const Scenario& s) {
       ", max failures " + std::to_string(o.max_failures) + ", max attempts " +
       std::to_string(o.max_attempts) + ", task time " + ms(o.task_time) + ", executor timeout " +
       ms(o.executor_timeout) + ", remove delay " + ms(o.remove_delay) +
-      (o.speculation ? ", speculation" : "") + (o.fair ? ", fair pools" : "") +
+      (o.speculation ? ", speculation" : "") + describe_pools(o) +
       (o.exclusion.application ? ", exclusion for the application" : "") +
       (o.exclusion.task_and_stage ? ", exclusion for tasks" : "") +
       (o.allocation ? ", dynamic allocation" : "") + describe(o.migration) +

@@ -19,8 +19,9 @@ struct Settings {
   int64_t untold = 0;  // per mille of ended executors of which the cluster manager says nothing
   Duration manager_delay{}, start_delay{};
   bool speculation = false, fair = false;
-  int32_t min_share = 0;             // of the first group's pool
-  core::ExclusionOptions exclusion;  // by default off
+  int32_t min_share = 0, weight = 1;          // of the first group's pool
+  int32_t other_share = 0, other_weight = 1;  // of the second group's
+  core::ExclusionOptions exclusion;           // by default off
   std::optional<core::AllocationOptions> allocation;
   std::optional<Duration> force_kill;  // of executors that drain for too long
   int32_t retained_decommissioned = 0;

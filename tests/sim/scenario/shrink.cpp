@@ -97,6 +97,8 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
       [](Scenario& s) { s.settings.untold = 0; },
       [](Scenario& s) { s.settings.speculation = false; },
       [](Scenario& s) { s.settings.fair = false; },
+      [](Scenario& s) { s.settings.other_share = 0; },
+      [](Scenario& s) { s.settings.weight = s.settings.other_weight = 1; },
       [](Scenario& s) { s.settings.exclusion = {}; },
       [](Scenario& s) {  // profiles with executors of their own need it
         if (s.settings.profiles.empty()) s.settings.allocation.reset();

@@ -109,13 +109,24 @@ void add_rivals(Scenario& s, Random& r) {
   s.settings.exclusion = {};
 }
 
+void add_shares(Scenario& s, Random& r) {
+  if (!s.settings.fair) return;
+  if (r.chance(800)) s.settings.other_share = static_cast<int32_t>(r.between(1, 4));
+  if (!r.chance(500)) return;
+  // What is above its share has its turn by weight.
+  s.settings.min_share = std::min(s.settings.min_share, 1);
+  s.settings.other_share = std::min(s.settings.other_share, 1);
+  s.settings.weight = static_cast<int32_t>(r.between(1, 2));
+  s.settings.other_weight = s.settings.weight == 1 ? 3 : 1;
+}
+
 void bound_length(Scenario& s) {
   const int32_t executors = s.settings.allocation ? 1 : s.executors;
   int32_t slots = all_slots(s) / (s.settings.allocation ? s.executors : 1);
   for (const core::ResourceProfile& p : s.settings.profiles)
     slots = std::min(slots, executors * (s.settings.cores / p.task.cpus.value_or(1)));
   slots = std::max(1, slots);
-  s.settings.task_time = std::min(s.settings.task_time, slots * Duration{800ms});
+  s.settings.task_time = std::min(s.settings.task_time, slots * Duration{600ms});
 }
 
 void add_barrier(Scenario& s, Random& r) {

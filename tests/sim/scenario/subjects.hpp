@@ -14,6 +14,8 @@ void bound_length(Scenario& s);
 /// Two pools with more to do than there are slots, of which one has a minimum share. In half of
 /// them nothing else keeps a task from any slot, so that the share alone decides.
 void add_rivals(Scenario& s, Random& r);
+/// The second pool has a minimum share too, or both have weights.
+void add_shares(Scenario& s, Random& r);
 /// Jobs that want the outputs of a shuffle and nothing else, beside others that may read them.
 void add_map_stages(Scenario& s, Random& r);
 /// A stage whose tasks meet, and one that reads it. Mostly it begins where a stage may; other

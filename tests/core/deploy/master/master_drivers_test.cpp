@@ -76,9 +76,11 @@ TEST_CASE("drivers are spread by the seed, the same seed the same way", "[master
     Master m(options(), seed);
     Master::Effects out;
     m.on(ElectedLeader{}, kStart, out);
-    for (PeerId p = 1; p <= 6; ++p)
-      m.on(Received<ToMaster>{p, worker_of(std::string(1, static_cast<char>('a' + p)))}, kStart,
-           out);
+    for (PeerId p = 1; p <= 6; ++p) {
+      const RegisterWorker worker = worker_of(std::string(1, static_cast<char>('a' + p)));
+      m.on(Received<ToMaster>{p, worker}, kStart, out);
+      m.on(Received<ToMaster>{p, WorkerLatestState{worker.id, {}, {}}}, kStart, out);
+    }
     for (int i = 0; i < 12; ++i)
       m.on(Received<ToMaster>{200, RequestSubmitDriver{{}, driver(false, 0, 0)}}, kStart, out);
     std::vector<PeerId> at;

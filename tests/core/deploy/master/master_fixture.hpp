@@ -42,6 +42,14 @@ struct Run {
   Master::Effects from(PeerId peer, ToMaster m) {
     return feed(Received<ToMaster>{peer, std::move(m)});
   }
+  /// One that is new says what it runs, which is nothing.
+  Master::Effects from(PeerId peer, const RegisterWorker& m) {
+    Master::Effects out = from(peer, ToMaster(m));
+    const auto registered = to_worker<RegisteredWorker>(out);
+    if (registered.empty() || registered[0].message.duplicate) return out;
+    for (auto& e : from(peer, WorkerLatestState{m.id, {}, {}})) out.push_back(std::move(e));
+    return out;
+  }
   Master::Effects tick() { return feed(MasterTimer{MasterTimer::Kind::CheckWorkers, 0}); }
   Master::Effects beat(PeerId peer, const std::string& name) {
     return from(peer, WorkerHeartbeat{{"worker-" + name}});

@@ -100,6 +100,20 @@ TEST_CASE("recovery: a driver that began again is another application", "[master
   for (const auto& launched : to_worker<LaunchExecutor>(out)) CHECK(launched.message.app == app);
 }
 
+TEST_CASE("recovery: executors that workers tell of keep their numbers", "[master]") {
+  Run r(options(), one_of_each());
+  r.from(100, MasterChangeAcknowledged{{"app-1"}, 0});
+  // It ended while there was no master; that is said on every connection, and may come twice.
+  const ExecutorStateChanged over = change({"app-1"}, 2, ExecutorState::Exited, 0);
+  r.from(1, over);
+  const auto out = r.from(1, WorkerSchedulerState{{"worker-a"}, {}, {{"driver-1"}}});
+  const auto launched = to_worker<LaunchExecutor>(out);
+  REQUIRE(launched.size() == 1);
+  CHECK(launched[0].message.executor == 3);
+  r.from(1, over);
+  CHECK(r.status().active_apps.at(0).executors.size() == 1);
+}
+
 TEST_CASE("M15 when the recovery timer fires, the silent ones are removed", "[master]") {
   RecoveredState s = one_of_each();
   s.drivers[{"driver-2"}] = {{"driver-2"}, driver(true), 7};

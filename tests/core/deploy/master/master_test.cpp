@@ -329,6 +329,30 @@ TEST_CASE("orders that were lost with a worker's connection are given again", "[
   CHECK(to_worker<KillExecutor>(out).empty());
 }
 
+TEST_CASE("a worker gets nothing before it has said what it runs", "[master]") {
+  Run r;
+  const AppId app = r.add_app(100, app_of(15, 5));
+  auto out = r.from(1, ToMaster(worker_of("a")));
+  CHECK(to_worker<RegisteredWorker>(out).size() == 1);
+  CHECK(to_worker<LaunchExecutor>(out).empty());
+  // An older run of it told the master of executors; their numbers are theirs until they have
+  // ended.
+  out = r.from(1, WorkerLatestState{{"worker-a"}, {running(app.value, 1, 5)}, {}});
+  REQUIRE(to_worker<KillExecutor>(out).size() == 1);
+  auto launched = to_worker<LaunchExecutor>(out);
+  REQUIRE(launched.size() == 2);
+  CHECK(launched[0].message.executor == 2);
+  CHECK(launched[1].message.executor == 3);
+  // On a new connection again; and what the one before still carried says nothing.
+  r.from(2, ToMaster(worker_of("a")));
+  CHECK(to_worker<LaunchExecutor>(r.from(2, change(app, 2, ExecutorState::Exited))).empty());
+  CHECK(to_worker<LaunchExecutor>(r.from(1, WorkerLatestState{{"worker-a"}, {}, {}})).empty());
+  out = r.from(2, WorkerLatestState{{"worker-a"}, {running(app.value, 3, 5)}, {}});
+  launched = to_worker<LaunchExecutor>(out);
+  REQUIRE(launched.size() == 1);
+  CHECK(launched[0].message.executor == 4);
+}
+
 TEST_CASE("an order is not lost on a connection that lasts, though its worker registers twice",
           "[master]") {
   Run r;

@@ -61,6 +61,7 @@ TEST_CASE("T8 T9 a result that is lost is a failure, the fourth aborts", "[task_
     c.update(s, indirect(s, 5));
     c.on(ResultFetched{s.id, Error{"no such block"}});
     CHECK(c.seen<TaskEnded>().back().kind() == TaskEndKind::TaskResultLost);
+    CHECK(c.messages<RemoveBlocks>("A").size() == 1);
   }
   REQUIRE(c.ended(t));
   CHECK(c.error(t).find("failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) "
