@@ -106,6 +106,34 @@ TEST_CASE("an application starts with its first executors, grows and shrinks", "
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("H10 as many executors are wanted when an excluded one has been killed", "[scaling]") {
+  DriverOptions o = scaled(GENERATE(0, 8), 2, 4, 2);
+  o.exclusion.application = o.exclusion.kill = true;
+  o.exclusion.application_tasks_per_executor = 1;
+  o.exclusion.application_executors_per_host = 2;
+  o.exclusion.timeout = 1h;
+  Cluster c(o);
+  c.on(StartDriver{});
+  Asked asked;
+  gather(c, asked);
+  c.executor("1", 1);
+  c.executor("2", 1);
+  const uint64_t t = c.job(rdd(4));
+  c.fail(c.one_on("1"));
+  c.answer_revocations();
+  while (!c.ended(t)) {
+    c.succeed(c.live().front(), "x");
+    gather(c, asked);
+    c.answer_revocations();
+  }
+  CHECK(asked.killed == std::vector<std::string>{"1"});
+  c.lose("1", 143);
+  gather(c, asked);
+  const Asked later = pass(c, 30s);
+  asked.totals.insert(asked.totals.end(), later.totals.begin(), later.totals.end());
+  CHECK(asked.totals == std::vector<int32_t>{2});
+}
+
 /// Dynamic allocation with its first executor, which it started with and may do without.
 struct Scaled : Cluster {
   Scaled(int32_t ahead, const std::string& executor_id, int32_t cores)

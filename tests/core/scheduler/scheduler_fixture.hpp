@@ -120,11 +120,21 @@ class Cluster {
  public:
   explicit Cluster(DriverOptions options, ProgramCodec codec = test_codec())
       : launch_ahead(options.launch_ahead), driver(std::move(options), std::move(codec)) {}
+  /// Wherever a test ends: when its jobs are cancelled and what ran has ended, nothing is left.
+  ~Cluster() {
+    if (std::uncaught_exceptions() > 0) return;
+    on(CancelAllJobs{});
+    while (!fetching.empty()) on(ResultFetched{fetching.front(), Error{"the test is over"}});
+    answer_revocations();
+    for (const Sent& s : live()) killed(s);
+    CHECK(driver.idle_state_is_clean());
+  }
 
   // -- events --
   template <class E>
   void on(E event) {
     DriverEffects out;
+    if constexpr (std::is_same_v<E, ResultFetched>) std::erase(fetching, event.task);
     driver.on(DriverEvent(std::move(event)), now, out);
     last = out;
     for (DriverEffect& e : out) std::visit([&](auto& effect) { carry_out(effect); }, e);
@@ -406,6 +416,7 @@ class Cluster {
   std::map<uint64_t, std::map<int32_t, std::string>> results;
   std::map<uint64_t, DeliverJobEnd> ends;
   std::vector<AccumulatorUpdate> accumulated;
+  std::deque<TaskId> fetching;     // results in blocks
   std::vector<std::string> kills;  // executors that the cluster manager was asked to end
   std::vector<std::pair<Time, DriverTimer>> timers;
   std::deque<std::pair<std::string, std::vector<TaskId>>> revocations;
@@ -445,6 +456,7 @@ class Cluster {
   void carry_out(ApplyAccumulators& a) {
     accumulated.insert(accumulated.end(), a.updates.begin(), a.updates.end());
   }
+  void carry_out(FetchResult& f) { fetching.push_back(f.task); }
   void carry_out(KillBackendExecutor& k) { kills.push_back(k.executor.value); }
   void carry_out(Publish& p) { events.insert(events.end(), p.events.begin(), p.events.end()); }
   template <class T>

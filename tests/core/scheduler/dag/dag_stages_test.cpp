@@ -171,8 +171,16 @@ TEST_CASE("D77 a finished partition of an old attempt is not run again", "[dag]"
   c.maps_ok(0, 1);
   CHECK(c.live_partitions(1, 1) == Ints{1, 2, 3});
   c.map_ok(c.task(1, 1, 1));
+  // The attempt of now holds partitions 1 to 3: told of 2, then of 3, it is done.
+  const auto done = [&](int32_t index) {
+    return c.driver.tasks().task_set(StageId{1}, 1)->successful(index);
+  };
   c.map_ok(old[2]);
+  CHECK(done(1));
+  CHECK_FALSE(done(2));
+  CHECK(c.live(2, 0).empty());
   c.map_ok(old[3]);
+  CHECK(done(2));
   CHECK(c.live(2, 0).size() == 1);
   c.results_ok(2);
   c.check_succeeded(c.ticket);
