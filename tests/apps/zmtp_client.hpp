@@ -20,7 +20,9 @@ namespace tinderbox::zmtp {
 using Frames = std::vector<Bytes>;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
+/// A peer that takes nothing for so long has all that it has room for.
+constexpr std::chrono::milliseconds kFull = std::chrono::seconds(2);
 
 struct Port {
   std::string kind;
@@ -94,7 +96,7 @@ class Connection {
         at += static_cast<size_t>(n);
       else if (n < 0 && errno != EAGAIN)
         ended_ = true;
-      else if (!wait(POLLOUT | (reading ? POLLIN : 0), std::chrono::seconds(2)))
+      else if (!wait(POLLOUT | (reading ? POLLIN : 0), reading ? kPatience : kFull))
         return false;
       if (reading) take();
     }
