@@ -49,6 +49,7 @@ void Cluster::submit_jobs(Duration latest) {
 /// A supervisor starts it again; it knows nothing of what was.
 void Cluster::restart_driver() {
   checks_.reached(Path::ApplicationRestarted);
+  checks_.application_ended();  // executors of the run before were told things until now
   driver_.begin();
   manager_->driver_started();
   submit_jobs(2s);
