@@ -99,9 +99,9 @@ void DagScheduler::retry_job(JobId id, Turn& turn) {
   start_job(request, id, turn);
 }
 
-void DagScheduler::fail_delayed_jobs(const std::function<bool(const Job&)>& chosen,
+bool DagScheduler::fail_delayed_jobs(const std::function<bool(const Job&)>& chosen,
                                      const std::function<std::string(JobId)>& error, Turn& turn) {
-  std::erase_if(delayed_, [&](const auto& entry) {
+  const auto failed = std::erase_if(delayed_, [&](const auto& entry) {
     const auto& [id, delayed] = entry;
     Job job;
     job.id = id;
@@ -112,6 +112,7 @@ void DagScheduler::fail_delayed_jobs(const std::function<bool(const Job&)>& chos
     refuse(job.ticket, id, error(id), turn);
     return true;
   });
+  return failed > 0;
 }
 
 // ---- a task failed -----------------------------------------------------------------------------

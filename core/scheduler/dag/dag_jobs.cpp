@@ -158,7 +158,7 @@ void DagScheduler::finish_job(Job& job, Stage& stage, Turn& turn) {
   const StageId stage_id = stage.id;
   mark_finished(stage, {}, false, turn);
   cancel_independent_stages(job, "Job " + std::to_string(job.id.value) + " is finished.", turn);
-  tasks_.kill_attempts_of(stage_id, "Stage finished", false, turn);
+  tasks_.kill_attempts_of(stage_id, "Stage finished", interrupts(job), turn);
   end_job(job, {}, turn);
 }
 
@@ -280,7 +280,7 @@ void DagScheduler::task_set_failed(const TaskSet& set, const std::string& reason
 
 // ---- cancelling --------------------------------------------------------------------------------
 
-void DagScheduler::cancel_jobs_where(const std::function<bool(const Job&)>& chosen,
+bool DagScheduler::cancel_jobs_where(const std::function<bool(const Job&)>& chosen,
                                      const std::string& reason, Turn& turn) {
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_)
@@ -289,7 +289,7 @@ void DagScheduler::cancel_jobs_where(const std::function<bool(const Job&)>& chos
     return "Job " + std::to_string(id.value) + " cancelled " + reason;
   };
   for (const JobId id : ids) fail_job(id, error(id), turn);
-  fail_delayed_jobs(chosen, error, turn);
+  return fail_delayed_jobs(chosen, error, turn) || !ids.empty();
 }
 
 void DagScheduler::cancel_job(uint64_t ticket, const std::string& reason, Turn& turn) {
@@ -306,8 +306,10 @@ void DagScheduler::cancel_group(const std::string& group, bool future, Turn& tur
     cancelled_groups_.push_back(group);
     if (cancelled_groups_.size() > options_.max_cancelled_groups) cancelled_groups_.pop_front();
   }
-  cancel_jobs_where([&](const Job& job) { return in_group(job.properties, group); },
-                    "part of cancelled job group " + group, turn);
+  const auto chosen = [&](const Job& job) { return in_group(job.properties, group); };
+  if (!cancel_jobs_where(chosen, "part of cancelled job group " + group, turn) && !future)
+    turn.log(Level::Warn,
+             "Failed to cancel job group " + group + ". Cannot find active jobs for it.");
 }
 
 void DagScheduler::cancel_tag(const std::string& tag, Turn& turn) {

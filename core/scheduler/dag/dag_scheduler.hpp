@@ -87,7 +87,8 @@ class DagScheduler final : public StageProgress {
   void start_job(JobRequest& request, JobId id, Turn& turn);
   StageId final_stage_for(const JobRequest& request, JobId id);
   void refuse(uint64_t ticket, JobId id, std::string error, Turn& turn);
-  void cancel_jobs_where(const std::function<bool(const Job&)>& chosen, const std::string& reason,
+  /// False: there were none.
+  bool cancel_jobs_where(const std::function<bool(const Job&)>& chosen, const std::string& reason,
                          Turn& turn);
   void fail_job(JobId id, const std::string& error, Turn& turn);
   void finish_job(Job& job, Stage& stage, Turn& turn);
@@ -151,7 +152,7 @@ class DagScheduler final : public StageProgress {
   std::string barrier_error(const Stage& stage, size_t tasks) const;
   bool held_back(JobRequest& request, JobId id, Turn& turn);
   void delay_job(JobRequest& request, JobId id, const Lack& lack, Turn& turn);
-  void fail_delayed_jobs(const std::function<bool(const Job&)>& chosen,
+  bool fail_delayed_jobs(const std::function<bool(const Job&)>& chosen,
                          const std::function<std::string(JobId)>& error, Turn& turn);
   void give_up_attempt(Stage& stage, const TaskEnd& end, Turn& turn);
   void barrier_task_failed(Stage& stage, const TaskEnd& end, Turn& turn);

@@ -193,6 +193,25 @@ TEST_CASE("D33 ends of tasks of a dead stage are still published", "[dag]") {
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("D33 attempts of a stage that is finished are killed, as its job wants it", "[dag]") {
+  Dag c;
+  const bool interrupt = GENERATE(true, false);
+  const ShufflePtr s = shuffle(rdd(1, {}, at({"A"})), 2);
+  const uint64_t t =
+      c.job(rdd(2, {s}), {0, 1}, {{"spark.job.interruptOnCancel", interrupt ? "true" : "false"}});
+  c.maps_ok(0);
+  const Sent old = c.task(1, 0, 1);
+  c.fetch_failed(c.task(1, 0, 0), s->id, 0, "A");
+  c.advance(200ms);
+  c.maps_ok(0, 1);
+  c.results_ok(1, 1);
+  REQUIRE(c.ended(t));
+  REQUIRE(c.messages<KillTask>().size() == 1);
+  CHECK(c.messages<KillTask>()[0].id == old.id);
+  CHECK(c.messages<KillTask>()[0].reason == "Stage finished");
+  CHECK(c.messages<KillTask>()[0].interrupt == interrupt);
+}
+
 TEST_CASE("D34 outputs of an executor lost since the task set was made don't count", "[dag]") {
   Dag c;
   // A fetch failure elsewhere takes A's outputs away while A lives on.

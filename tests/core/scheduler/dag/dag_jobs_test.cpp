@@ -236,6 +236,9 @@ TEST_CASE("D84 D85 D86 cancelling by group, stage, tag and all", "[dag]") {
   const uint64_t plain1 = c.job(rdd(1, {s})), plain2 = c.job(rdd(1, {s})), last = c.job(rdd(1));
   c.on(CancelJobGroup{"G"});
   CHECK(c.error(g) == "Job 0 cancelled part of cancelled job group G");
+  CHECK(c.warnings().empty());
+  c.on(CancelJobGroup{"G"});
+  CHECK(c.warnings() == Strings{"Failed to cancel job group G. Cannot find active jobs for it."});
   c.on(CancelJobsWithTag{"b"});
   CHECK(c.error(tagged) == "Job 1 cancelled part of cancelled job tag(s) b");
   c.on(CancelJobsWithTag{"a"});  // its other tag: it is over
