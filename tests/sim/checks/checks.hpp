@@ -64,6 +64,8 @@ class Checks {
   void ended(const core::DeliverJobEnd& end);
   void counted(const core::ApplyAccumulators& updates);
   void published(const core::ListenerEvent& event);
+  /// The cluster manager says so: the outputs of all executors there are forgotten.
+  void host_lost();
   /// Executors wanted in all, by resource profile.
   void asked_for(const std::map<int32_t, int32_t>& executors);
   void turn_ended(const core::Driver& driver);
@@ -182,6 +184,7 @@ class Checks {
     std::set<RddId> unpersisted;
     std::set<std::pair<std::string, std::string>> cached_late;  // by executor
     std::map<int32_t, std::map<std::string, double>> needs;     // of tasks, by resource profile
+    bool host_lost = false;                                     // unsteady.cpp
     // barrier.cpp
     std::map<uint64_t, Time> submitted;           // by ticket
     std::vector<std::pair<Time, int32_t>> slots;  // since when there are so many

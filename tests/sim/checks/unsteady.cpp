@@ -120,12 +120,17 @@ bool Checks::some_lost(const Node& node) const {
   });
 }
 
+void Checks::host_lost() {
+  app_.host_lost = true;
+  reached(Path::WorkerRemoved);
+}
+
 /// A job that has a result can't take it back.
 void Checks::cannot_roll_back(const JobPlan& plan, uint64_t ticket, const std::string& error) {
   if (app_.results[ticket].empty()) broken("given up though nothing is out", error);
   // A host's outputs are forgotten as one, those of executors that go on too.
-  const bool host_forgotten = paths_[static_cast<size_t>(Path::WorkerRemoved)] ||
-                              (scenario_.settings.unregister_on_host && !app_.unfetched.empty());
+  const bool host_forgotten =
+      app_.host_lost || (scenario_.settings.unregister_on_host && !app_.unfetched.empty());
   if (!host_forgotten && !some_lost(*lineage_.node(plan.node)))
     broken("given up though nothing was lost", error);
   reached(Path::NotRolledBack);

@@ -120,8 +120,9 @@ void SimDriver::crash(bool silent) {
 
 void SimDriver::post(DriverEvent event) {
   in_.world.after(process(), Duration{1}, [this, &n = now(), event = std::move(event)] {
-    if (std::holds_alternative<BackendWorkerRemoved>(event))
-      in_.checks.reached(Path::WorkerRemoved);
+    if (std::holds_alternative<BackendWorkerRemoved>(event)) in_.checks.host_lost();
+    if (const auto* e = std::get_if<BackendExecutorExited>(&event); e && !e->worker_host.empty())
+      in_.checks.host_lost();
     if (n.shell)
       n.shell->feed(event);
     else

@@ -18,6 +18,10 @@ struct KnownSeed {
 inline constexpr KnownSeed kKnownSeeds[] = {
     {1804, "an executor exchanged without end for a task that is excluded everywhere",
      "outputs that are made again on each new executor do not hold a set up for ever"},
+    {623626, "numbers of executors that had ended while there was no master given again",
+     "recovery: executors that workers tell of keep their numbers"},
+    {725953, "a result that could not be fetched left at its executor",
+     "T8 T9 a result that is lost is a failure, the fourth aborts"},
 };
 
 }  // namespace tinderbox::sim
