@@ -134,6 +134,14 @@ TEST_CASE("H10 as many executors are wanted when an excluded one has been killed
   CHECK(asked.totals == std::vector<int32_t>{2});
 }
 
+TEST_CASE("what is odd about the settings of allocation is told at the start", "[scaling]") {
+  DriverOptions o = scaled(0, 2, 4, 2);
+  o.allocation->notes = {"initial executors less than minimum"};
+  Cluster c(o);
+  c.on(StartDriver{});
+  CHECK(c.warnings() == std::vector<std::string>{"initial executors less than minimum"});
+}
+
 /// Dynamic allocation with its first executor, which it started with and may do without.
 struct Scaled : Cluster {
   Scaled(int32_t ahead, const std::string& executor_id, int32_t cores)

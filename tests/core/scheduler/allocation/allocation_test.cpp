@@ -477,3 +477,29 @@ TEST_CASE("A26 reset forgets executors and starts over", "[allocation]") {
   m.stage(1, 100);
   CHECK(m.add() == 2);  // 3 are there, one more
 }
+
+TEST_CASE("nothing of a job is kept when it is over", "[allocation]") {
+  Manager m(0, 8, 1);
+  m.join("1");
+  CHECK(m.a.idle());
+  m.stage(0, 2);
+  CHECK_FALSE(m.a.idle());
+  m.start(0, 0, 2);
+  m.end(0, 0, 1);
+  m.done(0);
+  CHECK_FALSE(m.a.idle());  // a task of it goes on
+  m.end(0, 1, 2);
+  CHECK(m.a.idle());
+  StageInfo maps;
+  maps.stage = StageId{1};
+  maps.shuffle = ShuffleId{3};
+  JobStarted started;
+  started.job = JobId{1};
+  started.stages = {maps};
+  m.post(started);
+  CHECK_FALSE(m.a.idle());  // who has outputs of its shuffle is not to go
+  JobEnded ended;
+  ended.job = JobId{1};
+  m.post(ended);
+  CHECK(m.a.idle());
+}

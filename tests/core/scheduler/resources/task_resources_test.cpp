@@ -269,6 +269,12 @@ TEST_CASE("D78 Rdds of several profiles in a stage", "[resources]") {
     const ShufflePtr s = shuffle(c.with(b, rdd(2, {narrow(c.with(a, rdd(2)))})), 2);
     const uint64_t later = c.submit(rdd(2, {s}));
     CHECK_THAT(c.error(later), Contains("Multiple ResourceProfiles"));
+    JobRequest of_maps;
+    of_maps.ticket = ++c.next_ticket;
+    of_maps.map_stage = s;
+    of_maps.profiles = true;
+    c.on(SubmitJob{std::move(of_maps)});
+    CHECK_THAT(c.error(c.next_ticket), Contains("Multiple ResourceProfiles"));
     CHECK_FALSE(c.ended(c.submit(c.with(a, rdd(2, {narrow(c.with(a, rdd(2)))})))));
   }
   SECTION("become the most of each when that is enabled, the same ones the same profile") {

@@ -243,7 +243,9 @@ TEST_CASE("two FAIR pools of weights 1 and 2 hold slots 1 : 2", "[pools]") {
     c.succeed(one_running(c, i % 4 == 0 ? 0 : 1, i), "x");
     CHECK(running(c) == std::map<int32_t, int32_t>{{0, 2}, {1, 4}});
   }
+  CHECK_FALSE(c.driver.tasks().pools().empty());
   finish(c, {a, b});
+  CHECK(c.driver.tasks().pools().empty());
 }
 
 TEST_CASE("a pool gets its minimum share before others get more", "[pools]") {

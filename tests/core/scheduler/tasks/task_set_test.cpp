@@ -103,6 +103,19 @@ TEST_CASE("T6 legacy reset: each launch starts the wait again at its level", "[t
   CHECK_FALSE(b.rejected);
 }
 
+TEST_CASE("T6 legacy reset: a task without preference does not start the wait again",
+          "[task_set]") {
+  SetBed b;
+  b.options.locality_legacy_reset = true;
+  b.add_each(2);
+  b.tasks({{"h2"}, {}});
+  CHECK(b.offer("e1", kAny) == -1);
+  b.now += kWait / 2;
+  CHECK(b.offer("e1", kNoPref) == 1);
+  b.now += kWait / 2;
+  CHECK(b.offer("e1", kAny) == 0);
+}
+
 TEST_CASE("T6 a zombie gives nothing and rejects nothing", "[task_set]") {
   SetBed b;
   b.add("e1", "h1");
