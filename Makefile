@@ -59,7 +59,7 @@ ABSL := raw_hash_set hashtablez_sampler exponential_biased hash city low_level_h
   symbolize demangle_internal stacktrace debugging_internal malloc_internal time civil_time time_zone strings \
   strings_internal str_format_internal int128 throw_delegate bad_optional_access bad_variant_access base spinlock_wait \
   raw_logging_internal log_severity
-PACKAGED := -lssl -lcrypto -lz -lzstd -llz4 -lxxhash -lpugixml $(ABSL:%=-labsl_%)
+PACKAGED := -lssl -lcrypto -lz -lzstd -llz4 -lxxhash -lpugixml -lyaml-cpp $(ABSL:%=-labsl_%)
 LIBS := $(if $(ZMQ_DIR),$(ZMQ_DIR)/lib/libzmq.a) -Wl,--start-group $(PACKAGED) -Wl,--end-group -ldl
 
 # Sources are found, not listed. The built-in applications go only into the stock binary.

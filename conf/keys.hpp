@@ -6,13 +6,9 @@
 #include <span>
 
 #include "conf/key.hpp"
+#include "conf/kubernetes_keys.hpp"
 
 namespace tinderbox::conf {
-
-using Words = std::vector<std::string>;
-using Text = std::string;
-template <class T>
-using Opt = std::optional<T>;
 
 // Application and submission.
 inline constexpr Key<Text> kMaster{"spark.master", "local[*]", "where to run: see the master URLs"};
@@ -532,15 +528,7 @@ inline constexpr Key<Duration> kUiProgressInterval{"spark.ui.consoleProgress.upd
                                                    "200ms", Unit::kMillisecond,
                                                    "how often the bar is drawn"};
 
-// Kubernetes: submit checks them as Spark does.
-inline constexpr Key<Opt<Text>> kKubernetesImage{"spark.kubernetes.container.image",
-                                                 "container image"};
-inline constexpr Key<Opt<Text>> kKubernetesDriverImage{
-    "spark.kubernetes.driver.container.image", kKubernetesImage, "container image of the driver"};
-inline constexpr Key<Opt<Text>> kKubernetesUploadPath{
-    "spark.kubernetes.file.upload.path", "where submit puts local files for the driver"};
-
-/// Every key above, in that order.
+/// Every key above, in that order, then those of conf/kubernetes_keys.hpp.
 std::span<const KeySpec* const> catalogue();
 /// The key of this name or older name; null when it is not one of the catalogue.
 const KeySpec* find_key(std::string_view name);

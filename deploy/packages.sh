@@ -1,7 +1,7 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
 #   deploy/packages.sh build [FLAVOUR]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
-#   deploy/packages.sh test|lint|image   the packages of the tests, of lint, of the image build
+#   deploy/packages.sh test|lint|image|kubernetes   the packages of the tests, of lint, of the image build, of a cluster
 # FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
@@ -9,15 +9,17 @@ set -euo pipefail
 
 build_packages="g++ make pkg-config dpkg-dev ca-certificates cppzmq-dev libmsgpack-cxx-dev libcli11-dev
   libtomlplusplus-dev libspdlog-dev libfmt-dev catch2 libssl-dev nlohmann-json3-dev liblz4-dev libzstd-dev
-  libxxhash-dev libabsl-dev zlib1g-dev libpugixml-dev"
+  libxxhash-dev libabsl-dev zlib1g-dev libpugixml-dev libyaml-cpp-dev"
 # What a cross build links, and what runs it here.
 aarch64_packages="g++-aarch64-linux-gnu qemu-user-static libssl-dev:arm64 liblz4-dev:arm64 libzstd-dev:arm64
-  libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64 libpugixml-dev:arm64"
+  libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64 libpugixml-dev:arm64 libyaml-cpp-dev:arm64"
 test_packages="bible-kjv procps curl python3"
 lint_packages="clang-tidy-16 clang-format-16"
 # What compiles the sanitized builds and the one that counts branches.
 clang_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
+# A node of Kubernetes; its program is built from Go modules, golang-go only starts that.
+kubernetes_packages="containerd runc containernetworking-plugins iproute2 openssl curl gcc libc6-dev procps util-linux"
 
 purpose=${1:-build} flavour=${2:-plain}
 cache=${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/tinderbox}
@@ -184,5 +186,9 @@ case $purpose in
   test) install_packages $test_packages ;;
   lint) install_packages $lint_packages ;;
   image) install_packages $image_packages ;;
-  *) die "unknown purpose '$purpose': build, test, lint or image" ;;
+  kubernetes)
+    command -v go >/dev/null || kubernetes_packages+=" golang-go"
+    install_packages $kubernetes_packages
+    ;;
+  *) die "unknown purpose '$purpose': build, test, lint, image or kubernetes" ;;
 esac

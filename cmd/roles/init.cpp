@@ -6,6 +6,7 @@
 #include "core/deploy/worker/peer_file.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/http/fetch.hpp"
+#include "net/http/file_receiver.hpp"
 #include "net/log.hpp"
 
 namespace tinderbox::cmd {
@@ -16,6 +17,8 @@ struct InitOptions {
   std::vector<std::string> urls;
   std::vector<std::string> archives;
   std::vector<std::string> checksums;  // of the urls, in their order
+  int receive = 0;                     // port
+  std::vector<std::string> expected;   // NAME#sha256=HEX
   ProcessConfOptions conf;
 };
 
@@ -44,8 +47,26 @@ bool told(const std::string& url, const Result<std::string>& path) {
   return static_cast<bool>(path);
 }
 
+/// What submit sends to a driver's pod.
+bool received(const InitOptions& o) {
+  net::ReceiveOptions options;
+  options.port = o.receive;
+  options.directory = o.directory;
+  for (const std::string& one : o.expected) {
+    const size_t hash = one.rfind("#sha256=");
+    if (hash == std::string::npos || one.find('/') != std::string::npos)
+      throw conf::Error("--expect '" + one + "' is not of the form NAME#sha256=HEX");
+    options.files.push_back({one.substr(0, hash), one.substr(hash + 8)});
+  }
+  const Result<bool> all = net::receive_files(options);
+  if (!all) net::write_error("Error: " + all.error().message + "\n");
+  return static_cast<bool>(all);
+}
+
 int run(const InitOptions& o) {
-  if (o.urls.empty() && o.archives.empty())
+  if ((o.receive == 0) != o.expected.empty())
+    throw conf::Error("--receive and --expect belong together");
+  if (o.urls.empty() && o.archives.empty() && o.expected.empty())
     throw conf::Error("init was given nothing to fetch: name at least one URL");
   if (o.checksums.size() > o.urls.size())
     throw conf::Error("init was given " + std::to_string(o.checksums.size()) + " checksums for " +
@@ -55,7 +76,7 @@ int run(const InitOptions& o) {
   std::vector<std::optional<std::string>> sums;
   for (const std::string& checksum : o.checksums) sums.emplace_back(sha256_of(checksum));
   sums.resize(o.urls.size());
-  bool good = true;
+  bool good = o.expected.empty() || received(o);
   for (size_t i = 0; i < o.urls.size(); ++i) {
     net::FetchOptions options = fetch_options(conf);
     options.sha256 = sums[i];
@@ -81,6 +102,8 @@ int init(Args args) {
   line.option("--checksum", &o.checksums, "sha256:HEX of the first URL; again for the next ones");
   line.option("--archive", &o.archives,
               "a .tar, .tar.gz or .tgz, unpacked to its name or URL#NAME");
+  line.option("--receive", &o.receive, "port at which files are waited for: PUT /NAME");
+  line.option("--expect", &o.expected, "NAME#sha256=HEX of a file that comes there; may be repeated");
   line.option("urls", &o.urls,
               "path, file:, http://, https:// or spark:// URL; behind it #sha256=HEX checks the "
               "file, #NAME renames it, #sha256=HEX&NAME does both");

@@ -168,6 +168,7 @@ std::string example_names() {
 std::string whole_help() { return conf::submit_help() + example_names(); }
 
 int carry_out(const SubmitRequest& request) {
+  const bool pods = request.manager == conf::Manager::kKubernetes;
   switch (request.action) {
     case conf::Action::kHelp:
       net::write_error(whole_help());
@@ -176,12 +177,13 @@ int carry_out(const SubmitRequest& request) {
       return version({});
     case conf::Action::kKill:
     case conf::Action::kStatus:
-      return submission_action(request);
+      return pods ? kubernetes_action(request) : submission_action(request);
     case conf::Action::kSubmit:
       break;
   }
   const bool here = request.deploy_mode == conf::DeployMode::kClient;
-  return here ? run_driver_here(request) : submit_to_master(request);
+  if (here) return run_driver_here(request);
+  return pods ? submit_to_kubernetes(request) : submit_to_master(request);
 }
 
 int run(Args args, Parser parse) {

@@ -1,4 +1,4 @@
-// What the submit role hands on to the conversation with a standalone master.
+// What the submit role hands on to conversations with cluster managers.
 #pragma once
 
 #include <span>
@@ -19,6 +19,11 @@ void print_launch_command(const std::string& program, std::span<const std::strin
 /// Cluster deploy mode: the master places the driver on a worker. Returns the exit code.
 /// Errors: conf::Error, one line.
 int submit_to_master(const conf::SubmitRequest& request);
+
+/// Cluster deploy mode: the driver runs in a pod. Returns the exit code. Errors: conf::Error.
+int submit_to_kubernetes(const conf::SubmitRequest& request);
+/// --kill and --status of pods. Returns the exit code. Errors: conf::Error.
+int kubernetes_action(const conf::SubmitRequest& request);
 
 /// --kill and --status of `request.submission_id`. Returns the exit code. Errors: conf::Error.
 int submission_action(const conf::SubmitRequest& request);

@@ -154,6 +154,8 @@ class Submission {
  private:
   void load() {
     request_.verbose = call_.has("--verbose");
+    request_.dry_run = call_.has("--dry-run");
+    request_.proxy_user = call_.get("--proxy-user");
     if (request_.action == Action::kSubmit && call_.resource.empty())
       throw UsageError("Missing application resource.", 1);
     Layers files;
@@ -298,19 +300,15 @@ class Submission {
   void check_cluster() const {
     const bool cluster = request_.deploy_mode == DeployMode::kCluster;
     if (request_.manager == Manager::kStandalone && cluster) parse_master_url(request_.master);
-    if (request_.manager == Manager::kKubernetes) {
-      if (cluster) check_kubernetes_cluster();
-      refuse_manager("Kubernetes");
-    }
+    const bool pods = request_.manager == Manager::kKubernetes;
+    if (request_.dry_run && !(pods && cluster))
+      throw Error("--dry-run shows what --master k8s://… --deploy-mode cluster would create; it is "
+                  "no option of " + request_.master + " in " + (cluster ? "cluster" : "client") +
+                  " mode");
+    if (pods && !properties_.get(cluster ? kKubernetesDriverImage : kKubernetesExecutorImage))
+      throw Error(cluster ? "Must specify the driver container image"
+                          : "Must specify the executor container image");
     if (request_.manager == Manager::kYarn) refuse_manager("YARN");
-  }
-
-  void check_kubernetes_cluster() const {
-    if (!properties_.get(kKubernetesDriverImage))
-      throw Error("Must specify the driver container image");
-    const std::string_view scheme = scheme_of(request_.primary_resource);
-    if (scheme == "file" && !properties_.get(kKubernetesUploadPath))
-      throw Error("Please specify spark.kubernetes.file.upload.path property.");
   }
 
   [[noreturn]] void refuse_manager(std::string_view name) const {
@@ -327,12 +325,11 @@ class Submission {
                       : "Please specify a submission to request status for.");
     const std::optional<Manager> manager = manager_of(request_.master);
     if (manager == Manager::kKubernetes) {
-      request_.manager = *manager;
-      refuse_manager("Kubernetes");
-    }
-    if (manager != Manager::kStandalone)
+      resolve_kubernetes();
+    } else if (manager != Manager::kStandalone) {
       throw Error("No external SparkSubmitOperations clients found for master url: '" +
                   request_.master + "'");
+    }
     request_.manager = *manager;
     parse_master_url(request_.master);
     request_.conf = properties_.with(kMaster, request_.master);

@@ -45,6 +45,8 @@ constexpr SubmitOption kOptions[] = {
      "cores of all executors together"},
     {"--num-executors", "", "N", kExecutorInstances.spec.name, kAnyKubernetes | kAnyYarn,
      Group::kKubernetes, "executors to start"},
+    {"--dry-run", "", "", "", kNowhere, Group::kKubernetes,
+     "print the objects that cluster mode would create, as YAML, and create nothing"},
 
     {"--jars", "", "LIST", kJars.spec.name, kLocalClient | kAnyStandalone | kAnyKubernetes,
      Group::kNoEffect, "libraries are linked into the application; for data files use --files"},
@@ -120,8 +122,8 @@ const SubmitOption* find_option(std::string_view name) {
 
 std::string submit_synopsis() {
   return "Usage: tinderbox submit [options] <application file | URL> [application arguments]\n"
-         "       tinderbox submit --kill ID --master spark://host:port\n"
-         "       tinderbox submit --status ID --master spark://host:port\n"
+         "       tinderbox submit --kill ID --master spark://host:port | k8s://URL\n"
+         "       tinderbox submit --status ID --master spark://host:port | k8s://URL\n"
          "       tinderbox run-example [options] NAME [application arguments]\n";
 }
 

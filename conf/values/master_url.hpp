@@ -59,6 +59,6 @@ std::optional<Manager> manager_of(std::string_view url);
 /// The URLs that this build can use, for messages.
 inline constexpr std::string_view kMasterForms =
     "local, local[N], local[*], local[N,F], local-cluster[W,C,M], spark://host:port[,host:port], "
-    "tinderbox://host:port[,host:port]";
+    "tinderbox://host:port[,host:port], k8s://URL";
 
 }  // namespace tinderbox::conf

@@ -3,7 +3,6 @@
 
 #include <absl/strings/ascii.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "net/files.hpp"
 #include "net/http/archive.hpp"
 #include "net/http/http_client.hpp"
+#include "net/http/sha256.hpp"
 #include "net/names.hpp"
 #include "net/process/launch.hpp"
 
@@ -75,26 +75,6 @@ Result<std::string> local_path(const std::string& url) {
   }
   return percent_decoded(rest);
 }
-
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-  }
-  void add(std::string_view part) { EVP_DigestUpdate(context_.get(), part.data(), part.size()); }
-  std::string hex() {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
-    EVP_DigestFinal_ex(context_.get(), digest, &n);
-    std::string out;
-    for (unsigned i = 0; i < n; ++i) (out += kDigits[digest[i] >> 4]) += kDigits[digest[i] & 15];
-    return out;
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-};
 
 /// A file that is being fetched; gone again unless it was kept.
 class Temporary {

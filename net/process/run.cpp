@@ -5,21 +5,39 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "net/process/environment.hpp"
 #include "net/process/launch.hpp"
 
 namespace tinderbox::net {
+namespace {
 
-Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv) {
+std::string found_in_path(const std::string& file) {
+  const char* path = std::getenv("PATH");
+  if (file.find('/') != std::string::npos || !path) return file;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string whole = folder + "/" + file; ::access(whole.c_str(), X_OK) == 0)
+      return whole;
+  return file;
+}
+
+}  // namespace
+
+Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv,
+                                 const std::map<std::string, std::string>& variables) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + std::strerror(errno)};
   OwnedFd read_end(ends[0]);
   Launch child;
-  child.file = file;
+  child.file = found_in_path(file);
   child.argv = argv;
-  for (const auto& [name, value] : environment()) child.environment.push_back(name + "=" + value);
+  std::map<std::string, std::string> all = variables;
+  all.merge(environment());
+  for (const auto& [name, value] : all) child.environment.push_back(name + "=" + value);
   child.directory = ".";
   child.in = OwnedFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   child.out = OwnedFd(ends[1]);

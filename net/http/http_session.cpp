@@ -1,0 +1,233 @@
+#include "net/http/http_session.hpp"
+
+#include <absl/strings/ascii.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "net/http/httplib.hpp"
+#include "net/http/trust.hpp"
+#include "net/http/url.hpp"
+#include "net/names.hpp"
+
+namespace tinderbox::net {
+namespace {
+
+constexpr size_t kLargestAnswer = 256u << 20;
+
+template <class T, void (*Free)(T*)>
+struct Freeing {
+  void operator()(T* p) const { Free(p); }
+};
+using Certificate = std::unique_ptr<X509, Freeing<X509, X509_free>>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY, EVP_PKEY_free>>;
+
+BIO* reading(const std::string& pem) {
+  return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+}
+
+/// A key with a pass phrase cannot be read here: nobody can be asked.
+int no_pass_phrase(char*, int, int, void*) { return 0; }
+
+Certificate certificate_of(const std::string& pem) {
+  BIO* bio = reading(pem);
+  Certificate found(PEM_read_bio_X509(bio, nullptr, no_pass_phrase, nullptr));
+  BIO_free(bio);
+  return found;
+}
+
+PrivateKey key_of(const std::string& pem) {
+  BIO* bio = reading(pem);
+  PrivateKey found(PEM_read_bio_PrivateKey(bio, nullptr, no_pass_phrase, nullptr));
+  BIO_free(bio);
+  return found;
+}
+
+/// What follows the client's own certificate in the file leads to its issuer.
+void add_chain(SSL_CTX* context, const std::string& pem) {
+  BIO* bio = reading(pem);
+  X509_free(PEM_read_bio_X509(bio, nullptr, no_pass_phrase, nullptr));
+  while (X509* next = PEM_read_bio_X509(bio, nullptr, no_pass_phrase, nullptr))
+    SSL_CTX_add_extra_chain_cert(context, next);
+  BIO_free(bio);
+}
+
+}  // namespace
+
+class HttpSession::Impl {
+ public:
+  explicit Impl(HttpServerAddress address) : address_(std::move(address)) {}
+
+  Result<HttpReply> send(const HttpCall& call, const std::function<bool(std::string_view)>* sink) {
+    std::shared_ptr<httplib::ClientImpl> client;
+    if (Result<bool> ready = open(client); !ready) return ready.error();
+    HttpReply reply;
+    bool too_large = false;
+    const httplib::Request request = request_of(call, reply, sink, too_large);
+    const httplib::Result result = client->send(request);
+    if (cancelled_) return Error{"the request was cancelled"};
+    if (too_large) return Error{"the answer of " + shown() + " is too large"};
+    if (!result && !(sink && reply.status == 200 && result.error() == httplib::Error::Canceled))
+      return Error{shown() + ": " + failure_text(static_cast<int>(result.error()), trust_name_)};
+    if (result) take_headers(*result, reply);
+    return reply;
+  }
+
+  void cancel() {
+    cancelled_ = true;
+    std::shared_ptr<httplib::ClientImpl> client;
+    {
+      std::lock_guard lock(mutex_);
+      client = client_;
+    }
+    if (client) client->stop();
+  }
+
+ private:
+  httplib::Request request_of(const HttpCall& call, HttpReply& reply,
+                              const std::function<bool(std::string_view)>* sink, bool& too_large) {
+    httplib::Request request;
+    request.method = call.method;
+    request.path = prefix_ + call.target;
+    for (const auto& [name, value] : call.headers) request.headers.emplace(name, value);
+    request.headers.emplace("User-Agent", "tinderbox");
+    request.body = call.body;
+    request.response_handler = [&reply](const httplib::Response& r) {
+      reply.status = r.status;
+      return true;
+    };
+    request.content_receiver = [this, &reply, &too_large, sink](const char* data, size_t n, uint64_t,
+                                                                uint64_t) {
+      if (cancelled_) return false;
+      if (sink && reply.status == 200) return (*sink)({data, n});
+      reply.body.append(data, n);
+      too_large = reply.body.size() > kLargestAnswer;
+      return !too_large;
+    };
+    return request;
+  }
+
+  static void take_headers(const httplib::Response& from, HttpReply& to) {
+    to.status = from.status;
+    for (const auto& [name, value] : from.headers)
+      to.headers.emplace(absl::AsciiStrToLower(name), value);
+  }
+
+  std::string shown() const { return "'" + address_.url + "'"; }
+
+  /// The one client, made at the first call.
+  Result<bool> open(std::shared_ptr<httplib::ClientImpl>& client) {
+    std::lock_guard lock(mutex_);
+    if (!client_) {
+      const std::optional<Url> url = parse_url(address_.url);
+      if (!url || (url->scheme != "http" && url->scheme != "https"))
+        return Error{shown() + " is not an http:// or https:// URL"};
+      prefix_ = url->target == "/" ? "" : url->target;
+      while (prefix_.ends_with('/')) prefix_.pop_back();
+      if (Result<bool> made = make(*url); !made) return made.error();
+    }
+    client = client_;
+    return true;
+  }
+
+  Result<bool> make(const Url& url) {
+    const std::string name = address_.server_name.empty() ? url.host : address_.server_name;
+    std::shared_ptr<httplib::ClientImpl> client;
+    if (url.scheme == "http") {
+      client = std::make_shared<httplib::ClientImpl>(name, url.port);
+    } else {
+      Result<std::shared_ptr<httplib::ClientImpl>> made = make_secure(name, url.port);
+      if (!made) return made.error();
+      client = *made;
+    }
+    client->set_connection_timeout(address_.connect_timeout);
+    client->set_read_timeout(address_.answer_timeout);
+    client->set_write_timeout(address_.answer_timeout);
+    client->set_keep_alive(true);
+    client->set_follow_location(false);
+    client->set_decompress(false);
+    client->set_url_encode(false);
+    client->set_tcp_nodelay(true);
+    if (!url.user.empty()) client->set_basic_auth(url.user, url.password);
+    if (Result<bool> way = find_way(*client, url, name); !way) return way.error();
+    client_ = std::move(client);
+    return true;
+  }
+
+  Result<std::shared_ptr<httplib::ClientImpl>> make_secure(const std::string& name, int port) {
+    Certificate certificate;
+    PrivateKey key;
+    if (!address_.certificate_pem.empty()) {
+      certificate = certificate_of(address_.certificate_pem);
+      key = key_of(address_.key_pem);
+      if (!certificate) return Error{"the client certificate for " + shown() + " cannot be read"};
+      if (!key) return Error{"the key of the client certificate for " + shown() + " cannot be read"};
+      if (X509_check_private_key(certificate.get(), key.get()) != 1)
+        return Error{"the client certificate for " + shown() + " and its key do not belong together"};
+    }
+    auto client = std::make_shared<httplib::SSLClient>(name, port, certificate.get(), key.get());
+    if (!client->is_valid()) return Error{shown() + ": no TLS on this machine"};
+    if (certificate) add_chain(client->ssl_context(), address_.certificate_pem);
+    Trust trust{address_.ca_pem, address_.ca_name};
+    if (trust.pem.empty()) trust = usual_trust();
+    trust_name_ = trust.name;
+    client->set_ca_cert_store(certificate_store(trust.pem));
+    client->enable_server_certificate_verification(true);
+    SSL_CTX_set_min_proto_version(client->ssl_context(), TLS1_2_VERSION);
+    return std::shared_ptr<httplib::ClientImpl>(std::move(client));
+  }
+
+  Result<bool> find_way(httplib::ClientImpl& client, const Url& url, const std::string& name) {
+    std::optional<Url> proxy = address_.proxy.empty() ? proxy_for(url) : parse_url(address_.proxy);
+    if (!address_.proxy.empty() && !proxy)
+      return Error{"the proxy '" + address_.proxy + "' of " + shown() + " is not a URL"};
+    if (proxy) {
+      client.set_proxy(proxy->host, proxy->port);
+      if (!proxy->user.empty()) client.set_proxy_basic_auth(proxy->user, proxy->password);
+      return true;
+    }
+    Result<std::vector<std::string>> addresses = resolve(url.host);
+    if (!addresses) return Error{shown() + ": " + addresses.error().message};
+    client.set_hostname_addr_map({{name, addresses->front()}});
+    return true;
+  }
+
+  const HttpServerAddress address_;
+  std::atomic<bool> cancelled_{false};
+  std::mutex mutex_;
+  std::shared_ptr<httplib::ClientImpl> client_;
+  std::string prefix_, trust_name_;
+};
+
+HttpSession::HttpSession(HttpServerAddress address)
+    : impl_(std::make_unique<Impl>(std::move(address))) {}
+HttpSession::~HttpSession() = default;
+
+Result<HttpReply> HttpSession::call(const HttpCall& call) { return impl_->send(call, nullptr); }
+
+Result<HttpReply> HttpSession::stream(const HttpCall& call,
+                                      const std::function<bool(std::string_view)>& sink) {
+  return impl_->send(call, &sink);
+}
+
+void HttpSession::cancel() { impl_->cancel(); }
+
+std::string url_encoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+        std::string_view("-._~").find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[static_cast<unsigned char>(c) >> 4];
+      out += kHex[static_cast<unsigned char>(c) & 15];
+    }
+  }
+  return out;
+}
+
+}  // namespace tinderbox::net

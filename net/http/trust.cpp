@@ -1,0 +1,65 @@
+#include "net/http/trust.hpp"
+
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "net/http/ca_certificates.hpp"
+#include "net/http/httplib.hpp"
+#include "net/http/url.hpp"
+
+namespace tinderbox::net {
+
+Trust usual_trust() {
+  std::string chosen = either_case_variable("ssl_cert_file");
+  std::vector<std::string> places = {"/etc/ssl/certs/ca-certificates.crt",
+                                     "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
+  if (!chosen.empty()) places = {chosen};
+  for (const std::string& place : places) {
+    std::ifstream file(place, std::ios::binary);
+    std::ostringstream text;
+    if (file && text << file.rdbuf()) return {text.str(), "'" + place + "'"};
+  }
+  // A file that was asked for but is not there must not silently become another one.
+  if (!chosen.empty()) return {"", "'" + chosen + "' (SSL_CERT_FILE), which cannot be read"};
+  return {std::string(built_in_ca_certificates()), "the built-in bundle"};
+}
+
+x509_store_st* certificate_store(const std::string& pem) {
+  X509_STORE* store = X509_STORE_new();
+  BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  while (X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr)) {
+    X509_STORE_add_cert(store, certificate);
+    X509_free(certificate);
+  }
+  BIO_free(bio);
+  return store;
+}
+
+std::string failure_text(int httplib_error, const std::string& trust) {
+  using E = httplib::Error;
+  const E error = static_cast<E>(httplib_error);
+  switch (error) {
+    case E::Connection:
+      return "no connection";
+    case E::ConnectionTimeout:
+      return "no connection in time";
+    case E::Read:
+      return "the answer was cut short or too slow";
+    case E::Write:
+      return "the request could not be sent";
+    case E::SSLConnection:
+      return "no TLS connection";
+    case E::SSLLoadingCerts:
+    case E::SSLServerVerification:
+      return "its certificate is not trusted by " + trust +
+             ": set SSL_CERT_FILE to a bundle that has its issuer";
+    default:
+      return httplib::to_string(error);
+  }
+}
+
+}  // namespace tinderbox::net

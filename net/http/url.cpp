@@ -1,0 +1,79 @@
+#include "net/http/url.hpp"
+
+#include <absl/strings/ascii.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "net/names.hpp"
+
+namespace tinderbox::net {
+namespace {
+
+std::optional<int> parse_port(const std::string& text) {
+  if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  int port = std::atoi(text.c_str());
+  return port >= 1 && port <= 65535 ? std::optional(port) : std::nullopt;
+}
+
+/// no_proxy: comma list of hosts, domains (with or without leading dot), `*`.
+bool goes_direct(const std::string& host) {
+  std::istringstream list(either_case_variable("no_proxy"));
+  for (std::string entry; std::getline(list, entry, ',');) {
+    entry.erase(std::remove(entry.begin(), entry.end(), ' '), entry.end());
+    entry = absl::AsciiStrToLower(entry);
+    if (entry == "*") return true;
+    if (entry.starts_with('.')) entry.erase(0, 1);
+    if (!entry.empty() && (absl::AsciiStrToLower(host) == entry ||
+                           absl::AsciiStrToLower(host).ends_with("." + entry)))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Url> parse_url(const std::string& text) {
+  size_t colon = text.find("://");
+  if (colon == std::string::npos) return std::nullopt;
+  Url url;
+  url.scheme = absl::AsciiStrToLower(text.substr(0, colon));
+  std::string rest = text.substr(colon + 3, text.find('#') - colon - 3);
+  size_t end = rest.find_first_of("/?");
+  std::string authority = rest.substr(0, end);
+  if (end != std::string::npos) url.target = (rest[end] == '?' ? "/" : "") + rest.substr(end);
+  if (size_t at = authority.rfind('@'); at != std::string::npos) {
+    std::string user = authority.substr(0, at);
+    url.user = user.substr(0, user.find(':'));
+    if (user.find(':') != std::string::npos) url.password = user.substr(user.find(':') + 1);
+    authority.erase(0, at + 1);
+  }
+  size_t port = authority.find(':', authority.starts_with('[') ? authority.find(']') : 0);
+  url.host = without_brackets(authority.substr(0, port));
+  url.port = url.scheme == "https" ? 443 : 80;
+  if (port != std::string::npos) {
+    auto number = parse_port(authority.substr(port + 1));
+    if (!number) return std::nullopt;
+    url.port = *number;
+  }
+  bool clean = text.find_first_of(" \r\n\t") == std::string::npos && !url.host.empty();
+  return clean ? std::optional(url) : std::nullopt;
+}
+
+std::string either_case_variable(const std::string& name) {
+  for (const std::string& n : {name, absl::AsciiStrToUpper(name)})
+    if (const char* value = std::getenv(n.c_str()); value && *value) return value;
+  return {};
+}
+
+std::optional<Url> proxy_for(const Url& url) {
+  std::string proxy = either_case_variable(url.scheme + "_proxy");
+  if (proxy.empty()) proxy = either_case_variable("all_proxy");
+  if (proxy.empty() || goes_direct(url.host)) return std::nullopt;
+  if (proxy.find("://") == std::string::npos) proxy = "http://" + proxy;
+  return parse_url(proxy);
+}
+
+}  // namespace tinderbox::net

@@ -1,0 +1,25 @@
+// http and https URLs, and which proxy the environment puts before one.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tinderbox::net {
+
+struct Url {
+  std::string scheme, user, password, host;  // host: without brackets
+  int port = 0;
+  std::string target = "/";  // path and query
+};
+
+/// scheme://[user[:password]@]host[:port][/path][?query]. None: it is no such URL.
+std::optional<Url> parse_url(const std::string& text);
+
+/// What http_proxy, https_proxy, all_proxy and no_proxy say, in small or capital letters. None: go
+/// there directly.
+std::optional<Url> proxy_for(const Url& url);
+
+/// The environment variable of this name in small or, if that is not set, capital letters.
+std::string either_case_variable(const std::string& name);
+
+}  // namespace tinderbox::net

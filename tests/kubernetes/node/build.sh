@@ -1,0 +1,45 @@
+#!/bin/bash
+# Builds the node's program into $1: five minutes the first time, then Go's cache has it. Versions are Kubernetes' own
+# choice, but for that of Kubernetes. Debian's compiler is too old for it: the one that Kubernetes asks for comes as a
+# module too.
+set -euo pipefail
+kubernetes=1.34.4
+toolchain=go1.24.9
+out=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
+
+# A Go compiler that is new enough; prints its command.
+compiler() {
+  local have
+  have=$(command -v go || echo /usr/lib/go/bin/go)
+  if "$have" version | awk '{ split(substr($3, 3), v, "."); exit !(v[1] > 1 || v[2] >= 24) }'; then
+    echo "$have"
+    return
+  fi
+  local module="golang.org/toolchain@v0.0.1-$toolchain.linux-$("$have" env GOARCH)" folder
+  folder=$(cd "$work" && "$have" mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  # Modules come without the right to execute.
+  [ -x "$folder/bin/go" ] || { chmod -R u+w "$folder" && find "$folder/bin" "$folder/pkg/tool" -type f -exec chmod a+x {} +; }
+  echo "$folder/bin/go"
+}
+
+go=$(compiler)
+cp "$here"/*.go "$work"
+cd "$work"
+{
+  printf 'module node\ngo 1.24.0\nrequire k8s.io/kubernetes v%s\n' "$kubernetes"
+  # Kubernetes names its own parts by v0.0.0.
+  for part in api apiextensions-apiserver apimachinery apiserver cli-runtime client-go cloud-provider cluster-bootstrap \
+    code-generator component-base component-helpers controller-manager cri-api cri-client csi-translation-lib \
+    dynamic-resource-allocation endpointslice externaljwt kms kube-aggregator kube-controller-manager kube-proxy \
+    kube-scheduler kubectl kubelet metrics mount-utils pod-security-admission sample-apiserver sample-cli-plugin \
+    sample-controller; do
+    echo "replace k8s.io/$part => k8s.io/$part v0${kubernetes#1}"
+  done
+} >go.mod
+export GOFLAGS=-buildvcs=false GOTOOLCHAIN=local CGO_ENABLED=0
+"$go" mod tidy
+"$go" build -trimpath -ldflags '-s -w' -o "$out.new" .
+mv "$out.new" "$out"
