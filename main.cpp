@@ -13,6 +13,7 @@ constexpr cmd::Role kRoles[] = {
     {"worker", "offer this machine's cores and memory to a master", cmd::worker},
     {"init", "fetch an application's dependencies into a directory", cmd::init},
     {"history", "the place of the history server, which is not here yet", cmd::history},
+    {"decommission", "tell an executor to end and wait: a pod's preStop hook", cmd::decommission},
     {"run-example", "submit a built-in application by its name", cmd::run_example},
     {"bench", "measure this build: BENCH name value unit", cmd::bench},
     {"version", "print the version", cmd::version},

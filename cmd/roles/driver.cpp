@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cmd/process_conf.hpp"
+#include "cmd/roles/entrypoint.hpp"
 #include "cmd/roles/roles.hpp"
 #include "cmd/roles/submit.hpp"
 #include "cmd/temporary_folder.hpp"
@@ -123,6 +124,7 @@ int run(const DriverOptions& o, const TemporaryFolder& fetched) {
   const Ending ending(*runtime, fetched);
   int code = run_main(app, *runtime, o.arguments);
   const bool all_over = Ending::stop();
+  if (runtime->exit_code() != 0) code = runtime->exit_code();
   if (const int signal = runtime->stop_signal()) code = core::kExitSignalBase + signal;
   if (!all_over) net::exit_now(code);
   return code;
@@ -131,6 +133,7 @@ int run(const DriverOptions& o, const TemporaryFolder& fetched) {
 }  // namespace
 
 int driver(Args args) {
+  if (const std::optional<int> code = driver_of_pod(args)) return *code;
   CommandLine line("driver",
                    "Runs an application's main and its scheduler; submit, workers and pods "
                    "start it");

@@ -2,6 +2,7 @@
 #include <absl/strings/ascii.h>
 
 #include "cmd/process_conf.hpp"
+#include "cmd/roles/entrypoint.hpp"
 #include "cmd/roles/roles.hpp"
 #include "conf/values/address.hpp"
 #include "core/executor/executor_service.hpp"
@@ -84,7 +85,11 @@ int executor(Args args) {
   CommandLine line("executor", "Runs tasks of one application; workers and pods start it");
   ExecutorOptions o;
   declare(line, o);
-  if (std::optional<int> code = line.parse(args)) return *code;
+  const std::optional<std::vector<std::string>> of_pod = executor_of_pod(args);
+  std::vector<char*> words;
+  if (of_pod)
+    for (const std::string& word : *of_pod) words.push_back(const_cast<char*>(word.c_str()));
+  if (std::optional<int> code = line.parse(of_pod ? Args(words) : args)) return *code;
   if (!o.elf.empty()) exec_other("executor", o.elf, args);
   int code = core::kExitOk;
   auto loop = net::make_poll_loop();

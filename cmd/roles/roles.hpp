@@ -23,6 +23,7 @@ int worker(Args args);
 int init(Args args);
 int history(Args args);
 int run_example(Args args);
+int decommission(Args args);
 int bench(Args args);
 int version(Args args);
 

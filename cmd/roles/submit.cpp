@@ -15,9 +15,11 @@
 
 #include "cmd/roles/roles.hpp"
 #include "cmd/temporary_folder.hpp"
+#include "conf/keys.hpp"
 #include "conf/sources/properties.hpp"
 #include "conf/submit/submit_table.hpp"
 #include "core/api/runtime/application.hpp"
+#include "core/kubernetes/submission/plan.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/http/fetch.hpp"
 #include "net/log.hpp"
@@ -139,11 +141,23 @@ int properties_descriptor(const std::string& text) {
   return fd;
 }
 
+/// A driver outside of pods tells whether images have its application; in a pod submit did.
+conf::Conf with_place_in_images(const SubmitRequest& request) {
+  if (request.manager != conf::Manager::kKubernetes ||
+      request.conf.get(conf::kKubernetesSubmitInDriver))
+    return request.conf;
+  const std::string place = core::kubernetes::application_in_image(
+      request.primary_resource,
+      [](const std::string& path) { return same_file(path, own_program()); });
+  return place.empty() ? request.conf : request.conf.with(conf::kKubernetesApplication, place);
+}
+
 /// Client mode: this process becomes the driver.
 int run_driver_here(const SubmitRequest& request) {
   TemporaryFolder folder;
   const std::string program = program_of(request, folder);
-  const int fd = properties_descriptor(conf::to_properties(request.conf.pairs()));
+  const conf::Conf conf = with_place_in_images(request);
+  const int fd = properties_descriptor(conf::to_properties(conf.pairs()));
   // A neutral argv[0]: a file that happens to be called like a role must not run as that role.
   std::vector<std::string> argv = {"tinderbox", "driver", "--properties-file",
                                    std::string(net::kDescriptorPaths) + std::to_string(fd)};

@@ -72,7 +72,7 @@ class Conversation {
     const conf::FileText file = conf::read_file(e.file);
     if (file.kind != conf::FileText::Kind::kRegular)
       return shell_.feed(k8s::ApiAnswered{e.ticket, 400, "it cannot be read any more", {}});
-    service_.call({e.ticket, {"PUT", e.path, "application/octet-stream", file.text, false}});
+    service_.call({e.ticket, {"PUT", e.path, "application/octet-stream", file.text}});
   }
   void apply(const k8s::Report& e) {
     const size_t end = e.text.find('\n');

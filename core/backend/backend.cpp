@@ -20,7 +20,9 @@ std::unique_ptr<Backend> make_backend(const std::string& master, BackendPlace pl
           [&](const conf::StandaloneMaster& m) {
             return make_standalone_backend(m, std::move(place));
           },
-          [&](const conf::KubernetesMaster&) { return missing("Kubernetes"); },
+          [&](const conf::KubernetesMaster& m) {
+            return make_kubernetes_backend(m, std::move(place));
+          },
           [&](const conf::YarnMaster&) { return missing("YARN"); },
       },
       url);

@@ -39,6 +39,14 @@ class Backend {
   virtual void start(Switchboard& board) = 0;
   /// How many executors of the default resource profile, and of others, there should be.
   virtual void want(int32_t executors, std::vector<ProfileRequest> profiles) = 0;
+  /// An executor registered with the driver; it is no executor of the driver's any more.
+  virtual void joined(const ExecutorId&) {}
+  virtual void left(const ExecutorId&) {}
+  /// Cores that should be there before the first job runs, while
+  /// spark.scheduler.minRegisteredResourcesRatio does not say so; 0: none need be.
+  virtual double cores_to_begin() const { return 0; }
+  /// What the process is to end with when the cluster manager gave up; 0: it did not.
+  virtual int exit_code() const { return 0; }
   /// Another one takes its place where there are fewer than are wanted.
   virtual void kill(const ExecutorId& executor) = 0;
   /// False: a task runs on in this process, which the destructor would wait for.

@@ -10,6 +10,8 @@
 namespace tinderbox::core::kubernetes {
 namespace {
 
+using Wanted = ApiRequest::Wanted;
+
 constexpr const char* kJson = "application/json";
 
 std::string plural(const std::string& kind) {
@@ -39,21 +41,21 @@ std::string kind_path(const Json& object) {
   return (version == "v1" ? "" : version + "/") + plural(object.at("kind"));
 }
 
-ApiRequest get_object(std::string path) { return {"GET", std::move(path), "", "", false}; }
+ApiRequest get_object(std::string path) { return {"GET", std::move(path), "", "", Wanted::All}; }
 
 ApiRequest create_object(std::string_view name_space, const Json& object) {
-  return {"POST", api_path(name_space, kind_path(object)), kJson, object.dump(), true};
+  return {"POST", api_path(name_space, kind_path(object)), kJson, object.dump(), Wanted::Names};
 }
 
 ApiRequest apply_object(std::string_view name_space, const Json& object) {
   return {"PATCH",
           api_path(name_space, kind_path(object), name_of(object)) +
               "?fieldManager=tinderbox&force=true",
-          "application/apply-patch+yaml", object.dump(), true};
+          "application/apply-patch+yaml", object.dump(), Wanted::Names};
 }
 
 ApiRequest patch_object(std::string path, const Json& change) {
-  return {"PATCH", std::move(path), "application/merge-patch+json", change.dump(), true};
+  return {"PATCH", std::move(path), "application/merge-patch+json", change.dump(), Wanted::Names};
 }
 
 ApiRequest delete_object(std::string path, const std::string& uid, int64_t grace) {
@@ -61,7 +63,13 @@ ApiRequest delete_object(std::string path, const std::string& uid, int64_t grace
   options["propagationPolicy"] = "Background";
   if (!uid.empty()) options["preconditions"] = {{"uid", uid}};
   if (grace >= 0) options["gracePeriodSeconds"] = grace;
-  return {"DELETE", std::move(path), kJson, options.dump(), true};
+  return {"DELETE", std::move(path), kJson, options.dump(), Wanted::Names};
+}
+
+ApiRequest delete_all(std::string path) {
+  ApiRequest request = delete_object(std::move(path));
+  request.wanted = Wanted::ListOfNames;
+  return request;
 }
 
 std::string selector(std::initializer_list<std::pair<std::string_view, std::string_view>> labels) {

@@ -19,7 +19,8 @@ struct ApiRequest {
   std::string path;
   std::string content_type;  // of the body
   Bytes body;
-  bool names_only = false;  // an answer without spec and status is enough
+  /// Of the answer: everything, or metadata alone, of one object or of each in a list.
+  enum class Wanted : uint8_t { All, Names, ListOfNames } wanted = Wanted::All;
   bool operator==(const ApiRequest&) const = default;
 };
 
@@ -83,6 +84,8 @@ ApiRequest create_object(std::string_view name_space, const Json& object);
 ApiRequest apply_object(std::string_view name_space, const Json& object);
 /// A JSON merge patch.
 ApiRequest patch_object(std::string path, const Json& change);
+/// All objects that `path` selects.
+ApiRequest delete_all(std::string path);
 /// `uid`: only that incarnation; empty: any. `grace`: seconds; negative: the object's own.
 ApiRequest delete_object(std::string path, const std::string& uid = {}, int64_t grace = -1);
 

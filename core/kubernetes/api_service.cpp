@@ -17,13 +17,22 @@ namespace {
 constexpr Duration kWatchSilence = std::chrono::seconds(150);
 constexpr int kPatience = 5;  // answers 429 in a row
 constexpr int kTooMany = 429, kUnauthorized = 401;
-constexpr const char* kNamesOnly =
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+const char* accepted(ApiRequest::Wanted wanted) {
+  switch (wanted) {
+    case ApiRequest::Wanted::Names:
+      return "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+    case ApiRequest::Wanted::ListOfNames:
+      return "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    case ApiRequest::Wanted::All:
+      break;
+  }
+  return "application/json";
+}
 
 net::HttpCall http_call(const ApiRequest& request, const std::string& authorization) {
   net::HttpCall call{request.method, request.path, {}, request.body};
-  call.headers["Accept"] = request.names_only ? kNamesOnly : "application/json";
+  call.headers["Accept"] = accepted(request.wanted);
   if (!request.content_type.empty()) call.headers["Content-Type"] = request.content_type;
   if (!authorization.empty()) call.headers["Authorization"] = authorization;
   return call;

@@ -52,6 +52,7 @@ struct BackendExecutorExited {
   std::optional<int32_t> exit_code;
   std::string message;
   std::string worker_host;  // set when the worker itself is gone
+  bool by_manager = false;  // the cluster manager or a person ended it: not its own fault
 };
 /// The cluster manager takes the executor away soon.
 struct BackendExecutorDecommissioned {

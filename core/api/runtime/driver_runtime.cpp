@@ -35,6 +35,10 @@ namespace {
 constexpr Duration kMainsGrace = std::chrono::seconds(5);
 
 std::string host_of(const conf::Conf& conf) {
+  const auto bound = conf.get(conf::kDriverBindAddress);
+  // A pod's address needs no name server, and is there before its service is.
+  if (bound && conf.get(conf::kKubernetesSubmitInDriver) && conf.get(conf::kKubernetesDriverPodIp))
+    return *bound;
   if (auto host = conf.get(conf::kDriverHost)) return *host;
   if (conf.get(conf::kMaster).starts_with("local")) return "127.0.0.1";
   return conf.get(conf::kLocalIp).value_or(net::local_host_address());
@@ -168,6 +172,7 @@ class RealDriverRuntime final : public DriverRuntime {
     bool all_over = true;
     post(StopDriver{});
     loop_->post([this, &all_over] {
+      exit_code_ = backend_->exit_code();
       all_over = backend_->stop();
       signals_.reset();
       shared_.reset();
@@ -186,6 +191,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   const AppId& app_id() const override { return app_; }
   net::Loop& loop() override { return *loop_; }
+  int exit_code() const override { return exit_code_; }
   int stop_signal() const override { return signal_; }
 
   // ---- effects: the loop's thread ----
@@ -194,8 +200,13 @@ class RealDriverRuntime final : public DriverRuntime {
   void apply(DeliverJobEnd& e) { waiters_.put(std::move(e)); }
   void apply(const ApplyAccumulators& e) { waiters_.put(e); }
   void apply(Publish& e) {
-    for (const ListenerEvent& event : e.events)
-      if (auto* joined = std::get_if<ExecutorJoined>(&event)) executor_joined(joined->cores);
+    for (const ListenerEvent& event : e.events) {
+      if (auto* joined = std::get_if<ExecutorJoined>(&event)) {
+        executor_joined(joined->cores);
+        backend_->joined(joined->executor);
+      }
+      if (auto* removed = std::get_if<ExecutorRemoved>(&event)) backend_->left(removed->executor);
+    }
     if (events_.empty()) return events_.swap(e.events);
     std::move(e.events.begin(), e.events.end(), std::back_inserter(events_));
   }
@@ -390,8 +401,9 @@ class RealDriverRuntime final : public DriverRuntime {
 
   /// Source: Spark TaskSchedulerImpl.waitBackendReady, StandaloneSchedulerBackend.
   void wait_for_executors() {
-    const double ratio = std::min(1.0, conf_.get(conf::kSchedulerMinRegisteredRatio).value_or(0));
-    const double wanted = ratio * conf_.get(conf::kCoresMax).value_or(0);
+    double wanted = backend_->cores_to_begin();
+    if (const auto ratio = conf_.get(conf::kSchedulerMinRegisteredRatio); wanted == 0 && ratio)
+      wanted = std::min(1.0, *ratio) * conf_.get(conf::kCoresMax).value_or(0);
     if (backend_->is_local() || wanted <= 0) return;
     loop_->post([this, longest = conf_.get(conf::kSchedulerMaxRegisteredWait)] {
       loop_->after(longest, [this] {
@@ -437,6 +449,7 @@ class RealDriverRuntime final : public DriverRuntime {
   std::shared_ptr<const ToExecutor> shared_;  // what shared_packet_ is
   net::Packet shared_packet_;
   std::atomic<int32_t> cores_{0};
+  std::atomic<int> exit_code_{0};
   net::Mutex registration_mutex_;
   std::string no_registration_ GUARDED_BY(registration_mutex_);
   bool waited_long_ GUARDED_BY(registration_mutex_) = false;

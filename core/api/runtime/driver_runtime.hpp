@@ -38,6 +38,8 @@ class DriverRuntime : public Runtime {
   virtual bool stop() = 0;
   /// The driver's loop, for what must run beside it. Only its post() is safe from other threads.
   virtual net::Loop& loop() = 0;
+  /// After stop(): what the process is to end with as the cluster manager gave up; 0: it did not.
+  virtual int exit_code() const = 0;
   /// The signal that came; 0: none.
   virtual int stop_signal() const = 0;
 };

@@ -18,9 +18,6 @@ struct Ports {
   int rpc, blocks, ui;
 };
 
-constexpr int kDriverRpcPort = 7078;
-constexpr int kBlocksPort = 7079;
-constexpr int kUiPort = 4040;
 
 /// Fixed ones, so that services and network policies can name them.
 Ports ports_of(const conf::Conf& conf) {

@@ -11,7 +11,6 @@
 namespace tinderbox::core::kubernetes {
 namespace {
 
-constexpr int kBlocksPort = 7079;
 constexpr int kHeaviest = 100;  // weight that a preference may have
 
 /// Kubernetes takes preferences of nodes with weights from 1 to 100.
@@ -172,5 +171,7 @@ std::vector<Json> executor_objects(const ExecutorInput& input, const std::string
                                    const ProfileSpec& profile, const NodeWeights& nodes) {
   return Builder(input, id, profile).build(nodes);
 }
+
+void check_executor_keys(const ExecutorInput& input) { executor_objects(input, "1", {}); }
 
 }  // namespace tinderbox::core::kubernetes

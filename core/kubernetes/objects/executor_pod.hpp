@@ -42,6 +42,9 @@ using NodeWeights = std::map<std::string, int32_t>;
 std::vector<Json> executor_objects(const ExecutorInput& input, const std::string& id,
                                    const ProfileSpec& profile, const NodeWeights& nodes = {});
 
+/// Errors: as executor_objects(), before the first pod is wanted.
+void check_executor_keys(const ExecutorInput& input);
+
 std::string executor_pod_name(const ExecutorInput& input, const std::string& id);
 
 /// The beginning of executor pods' names. Errors: conf::Error for a key that cannot be used.

@@ -9,6 +9,11 @@
 
 namespace tinderbox::core::kubernetes {
 
+/// The ports of pods while no key names others: fixed, so that services and policies can name them.
+inline constexpr int kDriverRpcPort = 7078;
+inline constexpr int kBlocksPort = 7079;
+inline constexpr int kUiPort = 4040;
+
 /// Which pod a key is about: `spark.kubernetes.driver.…` or `spark.kubernetes.executor.…`.
 enum class Owner : uint8_t { Driver, Executor };
 
