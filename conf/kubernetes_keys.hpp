@@ -57,13 +57,15 @@ inline constexpr Key<Duration> kKubernetesPatience{
     "how long a pod may wait for what will not come by itself, such as an image that is not there"};
 inline constexpr Key<Opt<Text>> kKubernetesApplication{
     "tinderbox.kubernetes.application",
-    "set by submit: image when executors' image begins the application, /PATH when it has it there; "
+    "set by submit: image when executors' image begins the application, /PATH when it has it "
+    "there; "
     "unset: executors fetch it from the driver"};
 inline constexpr Key<int64_t> kKubernetesConfigMapMaxSize{
     "spark.kubernetes.configMap.maxSize", "1048576", Unit::kByte,
     "largest configuration that is sent, all files together"};
 inline constexpr Key<bool> kKubernetesSubmitInDriver{
-    "spark.kubernetes.submitInDriver", "false", "set by submit: this driver runs in a pod of its own"};
+    "spark.kubernetes.submitInDriver", "false",
+    "set by submit: this driver runs in a pod of its own"};
 inline constexpr Key<Opt<Text>> kKubernetesResourceType{
     "spark.kubernetes.resource.type", "set by submit: the kind of application, java"};
 inline constexpr Key<Opt<Text>> kKubernetesDriverNamePrefix{
@@ -80,27 +82,28 @@ inline constexpr Key<Opt<Text>> kKubernetesExecutorImage{
     "container image of the executors"};
 inline constexpr Key<Text> kKubernetesPullPolicy{"spark.kubernetes.container.image.pullPolicy",
                                                  "IfNotPresent", "Always, Never or IfNotPresent"};
-inline constexpr Key<Words> kKubernetesPullSecrets{
-    "spark.kubernetes.container.image.pullSecrets", "", "secrets with which images are pulled"};
+inline constexpr Key<Words> kKubernetesPullSecrets{"spark.kubernetes.container.image.pullSecrets",
+                                                   "", "secrets with which images are pulled"};
 
-// The driver pod. Beside these: spark.kubernetes.driverEnv.*, .driver.label.*, .driver.annotation.*,
-// .driver.secrets.*, .driver.secretKeyRef.*, .driver.volumes.*, .driver.node.selector.*.
+// The driver pod. Beside these: spark.kubernetes.driverEnv.*, .driver.label.*,
+// .driver.annotation.*, .driver.secrets.*, .driver.secretKeyRef.*, .driver.volumes.*,
+// .driver.node.selector.*.
 inline constexpr Key<Opt<Text>> kKubernetesDriverPodName{"spark.kubernetes.driver.pod.name",
                                                          "name of the driver pod"};
 inline constexpr Key<Opt<Text>> kKubernetesDriverRequestCores{
     "spark.kubernetes.driver.request.cores",
     "cpu request of the driver; unset: spark.driver.cores"};
-inline constexpr Key<Opt<Text>> kKubernetesDriverLimitCores{
-    "spark.kubernetes.driver.limit.cores", "cpu limit of the driver; unset: none"};
+inline constexpr Key<Opt<Text>> kKubernetesDriverLimitCores{"spark.kubernetes.driver.limit.cores",
+                                                            "cpu limit of the driver; unset: none"};
 inline constexpr Key<Opt<Text>> kKubernetesScheduler{"spark.kubernetes.scheduler.name",
                                                      "scheduler of all pods"};
 inline constexpr Key<Opt<Text>> kKubernetesDriverScheduler{
     "spark.kubernetes.driver.scheduler.name", kKubernetesScheduler, "scheduler of the driver pod"};
 inline constexpr Key<Opt<Text>> kKubernetesExecutorScheduler{
-    "spark.kubernetes.executor.scheduler.name", kKubernetesScheduler,
-    "scheduler of executor pods"};
+    "spark.kubernetes.executor.scheduler.name", kKubernetesScheduler, "scheduler of executor pods"};
 inline constexpr Key<Opt<Text>> kKubernetesDriverTemplate{
-    "spark.kubernetes.driver.podTemplateFile", "YAML file of a pod that the driver pod starts from"};
+    "spark.kubernetes.driver.podTemplateFile",
+    "YAML file of a pod that the driver pod starts from"};
 inline constexpr Key<Opt<Text>> kKubernetesDriverTemplateContainer{
     "spark.kubernetes.driver.podTemplateContainerName",
     "which container of the template is the driver's; unset: its first"};
@@ -138,8 +141,8 @@ inline constexpr Key<bool> kKubernetesServiceDelete{
 inline constexpr Key<Text> kKubernetesServiceFamilyPolicy{
     "spark.kubernetes.driver.service.ipFamilyPolicy", "SingleStack",
     "SingleStack, PreferDualStack or RequireDualStack"};
-inline constexpr Key<Words> kKubernetesServiceFamilies{
-    "spark.kubernetes.driver.service.ipFamilies", "IPv4", "IPv4, IPv6 or both"};
+inline constexpr Key<Words> kKubernetesServiceFamilies{"spark.kubernetes.driver.service.ipFamilies",
+                                                       "IPv4", "IPv4, IPv6 or both"};
 inline constexpr Key<bool> kKubernetesServiceNotReady{
     "spark.kubernetes.driver.service.publishNotReadyAddresses", "false",
     "the service names the driver before it is ready"};
@@ -151,10 +154,10 @@ inline constexpr Key<double> kKubernetesOverheadFactor{
 inline constexpr Key<double> kTinderboxOverheadFactor{
     "tinderbox.kubernetes.memoryOverheadFactor", "0.1",
     "part of its memory that a pod has on top, while no key of Spark says how much"};
-inline constexpr Key<Opt<int64_t>> kDriverMemoryOverhead{
-    "spark.driver.memoryOverhead", Unit::kMiB, "memory that the driver pod has on top"};
-inline constexpr Key<Opt<double>> kDriverMemoryOverheadFactor{
-    "spark.driver.memoryOverheadFactor", "the same as a part of its memory"};
+inline constexpr Key<Opt<int64_t>> kDriverMemoryOverhead{"spark.driver.memoryOverhead", Unit::kMiB,
+                                                         "memory that the driver pod has on top"};
+inline constexpr Key<Opt<double>> kDriverMemoryOverheadFactor{"spark.driver.memoryOverheadFactor",
+                                                              "the same as a part of its memory"};
 inline constexpr Key<int64_t> kDriverMinMemoryOverhead{
     "spark.driver.minMemoryOverhead", "384m", Unit::kMiB,
     "the least of it, unless spark.driver.memoryOverhead is set"};
@@ -199,8 +202,9 @@ inline constexpr Key<Text> kKubernetesAllocator{"spark.kubernetes.allocation.pod
                                                 "direct", "direct, statefulset or deployment"};
 inline constexpr Key<int> kKubernetesBatchSize{"spark.kubernetes.allocation.batch.size", "20",
                                                "pods that are asked for at once"};
-inline constexpr Key<Duration> kKubernetesBatchDelay{
-    "spark.kubernetes.allocation.batch.delay", "1s", Unit::kMillisecond, "time between two batches"};
+inline constexpr Key<Duration> kKubernetesBatchDelay{"spark.kubernetes.allocation.batch.delay",
+                                                     "1s", Unit::kMillisecond,
+                                                     "time between two batches"};
 inline constexpr Key<Duration> kKubernetesReadinessTimeout{
     "spark.kubernetes.allocation.driver.readinessTimeout", "1s", Unit::kSecond,
     "how long the driver waits for its pod to be ready before it asks for executors"};
@@ -240,9 +244,9 @@ inline constexpr Key<Duration> kKubernetesMissingDelta{
 inline constexpr Key<bool> kKubernetesCheckContainers{
     "spark.kubernetes.executor.checkAllContainers", "true",
     "an executor has failed when any container of its pod has"};
-inline constexpr Key<bool> kKubernetesDeletePods{
-    "spark.kubernetes.executor.deleteOnTermination", "true",
-    "pods of executors that ended are deleted"};
+inline constexpr Key<bool> kKubernetesDeletePods{"spark.kubernetes.executor.deleteOnTermination",
+                                                 "true",
+                                                 "pods of executors that ended are deleted"};
 inline constexpr Key<Duration> kKubernetesDeleteGrace{
     "spark.kubernetes.dynamicAllocation.deleteGracePeriod", "5s", Unit::kMillisecond,
     "an executor that was told to end has so long before its pod is deleted"};

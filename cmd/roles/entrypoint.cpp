@@ -108,8 +108,7 @@ void wait_for_properties(Words& args) {
   const auto at = std::find(args.begin(), args.end(), "--properties-file");
   const std::string map = variable(k8s::kConfMapVariable);
   if (at == args.end() || at + 1 == args.end() || map.empty() || is_there(*(at + 1))) return;
-  const auto access =
-      conf::pod_access(conf::environment_of(environ), conf::read_file);
+  const auto access = conf::pod_access(conf::environment_of(environ), conf::read_file);
   std::optional<k8s::ApiCredentials> credentials;
   if (access) credentials.emplace(*access, std::chrono::seconds(5), std::chrono::seconds(5));
   const std::string path = access ? k8s::api_path(access->name_space, "configmaps", map) : "";
@@ -146,11 +145,13 @@ std::optional<int> driver_of_pod(Args args) {
     if (const std::string name = variable("SPARK_DRIVER_CLASS"); !name.empty())
       given = {"--class", name};
     given.emplace_back(conf::kInternalResource);
-    for (const std::string& word : split_words(variable("SPARK_DRIVER_ARGS"))) given.push_back(word);
+    for (const std::string& word : split_words(variable("SPARK_DRIVER_ARGS")))
+      given.push_back(word);
   }
   wait_for_properties(given);
-  Words words = {"--conf", "spark.driver.bindAddress=" + address, "--conf",
-                 "spark.executorEnv.SPARK_DRIVER_POD_IP=" + address, "--deploy-mode", "client"};
+  Words words = {"--conf",        "spark.driver.bindAddress=" + address,
+                 "--conf",        "spark.executorEnv.SPARK_DRIVER_POD_IP=" + address,
+                 "--deploy-mode", "client"};
   words.insert(words.end(), given.begin(), given.end());
   return submit_words(words);
 }
@@ -163,13 +164,13 @@ std::optional<Words> executor_of_pod(Args args) {
     ::unsetenv(k8s::kApplicationVariable);
     exec_other("executor", path, {});
   }
-  Words words = {"--driver-url",   driver,
-                 "--executor-id",  variable("SPARK_EXECUTOR_ID"),
-                 "--cores",        variable("SPARK_EXECUTOR_CORES"),
-                 "--app-id",       variable("SPARK_APPLICATION_ID"),
-                 "--hostname",     variable("SPARK_EXECUTOR_POD_IP"),
-                 "--podName",      variable("SPARK_EXECUTOR_POD_NAME"),
-                 "--conf",         "spark.blockManager.port=" + std::to_string(k8s::kBlocksPort)};
+  Words words = {"--driver-url",  driver,
+                 "--executor-id", variable("SPARK_EXECUTOR_ID"),
+                 "--cores",       variable("SPARK_EXECUTOR_CORES"),
+                 "--app-id",      variable("SPARK_APPLICATION_ID"),
+                 "--hostname",    variable("SPARK_EXECUTOR_POD_IP"),
+                 "--podName",     variable("SPARK_EXECUTOR_POD_NAME"),
+                 "--conf",        "spark.blockManager.port=" + std::to_string(k8s::kBlocksPort)};
   if (const std::string profile = variable("SPARK_RESOURCE_PROFILE_ID"); !profile.empty())
     words.insert(words.end(), {"--resourceProfileId", profile});
   return words;

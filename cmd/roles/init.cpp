@@ -103,7 +103,8 @@ int init(Args args) {
   line.option("--archive", &o.archives,
               "a .tar, .tar.gz or .tgz, unpacked to its name or URL#NAME");
   line.option("--receive", &o.receive, "port at which files are waited for: PUT /NAME");
-  line.option("--expect", &o.expected, "NAME#sha256=HEX of a file that comes there; may be repeated");
+  line.option("--expect", &o.expected,
+              "NAME#sha256=HEX of a file that comes there; may be repeated");
   line.option("urls", &o.urls,
               "path, file:, http://, https:// or spark:// URL; behind it #sha256=HEX checks the "
               "file, #NAME renames it, #sha256=HEX&NAME does both");

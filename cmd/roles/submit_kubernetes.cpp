@@ -36,9 +36,8 @@ std::string server_of(const conf::Conf& conf) {
 
 k8s::ApiService::Options service_options(const conf::Conf& conf) {
   k8s::ApiService::Options o;
-  o.access =
-      k8s::client_access(conf, server_of(conf), "spark.kubernetes.authenticate.submission.",
-                         this_environment(), conf::read_file);
+  o.access = k8s::client_access(conf, server_of(conf), "spark.kubernetes.authenticate.submission.",
+                                this_environment(), conf::read_file);
   o.connect_timeout = std::chrono::milliseconds(conf.get(conf::kKubernetesSubmitConnectTimeout));
   o.answer_timeout = std::chrono::milliseconds(conf.get(conf::kKubernetesSubmitRequestTimeout));
   return o;

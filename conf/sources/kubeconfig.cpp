@@ -182,8 +182,7 @@ std::optional<KubernetesAccess> pod_access(const Environment& environment, const
   const std::string port = variable(environment, "KUBERNETES_SERVICE_PORT");
   KubernetesAccess access;
   const bool v6 = host.find(':') != std::string::npos && !host.starts_with('[');
-  access.server =
-      "https://" + (v6 ? "[" + host + "]" : host) + ":" + (port.empty() ? "443" : port);
+  access.server = "https://" + (v6 ? "[" + host + "]" : host) + ":" + (port.empty() ? "443" : port);
   access.token_file = folder + "token";
   access.ca_name = "'" + folder + "ca.crt'";
   access.ca_pem = read_or_refuse(read, folder + "ca.crt", "service account");

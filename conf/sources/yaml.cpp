@@ -78,8 +78,7 @@ void emit(YAML::Emitter& out, const Json& value);
 
 void emit_text(YAML::Emitter& out, const std::string& text) {
   if (text.find('\n') != std::string::npos && text.find_first_of("\t\r") == std::string::npos &&
-      text.back() == '\n' && text.front() != ' ' && text.front() != '\n' &&
-      !text.ends_with("\n\n"))
+      text.back() == '\n' && text.front() != ' ' && text.front() != '\n' && !text.ends_with("\n\n"))
     out << YAML::Literal << text;
   else if (text.find_first_of("\n\t\r") != std::string::npos || !plain(text).is_string())
     out << YAML::DoubleQuoted << text;

@@ -302,9 +302,10 @@ class Submission {
     if (request_.manager == Manager::kStandalone && cluster) parse_master_url(request_.master);
     const bool pods = request_.manager == Manager::kKubernetes;
     if (request_.dry_run && !(pods && cluster))
-      throw Error("--dry-run shows what --master k8s://… --deploy-mode cluster would create; it is "
-                  "no option of " + request_.master + " in " + (cluster ? "cluster" : "client") +
-                  " mode");
+      throw Error(
+          "--dry-run shows what --master k8s://… --deploy-mode cluster would create; it is "
+          "no option of " +
+          request_.master + " in " + (cluster ? "cluster" : "client") + " mode");
     if (pods && !properties_.get(cluster ? kKubernetesDriverImage : kKubernetesExecutorImage))
       throw Error(cluster ? "Must specify the driver container image"
                           : "Must specify the executor container image");

@@ -51,8 +51,8 @@ struct SubmitRequest {
   std::string submission_id;  // of kKill and kStatus
   bool supervise = false;
   bool verbose = false;
-  bool dry_run = false;      // print what would be created
-  std::string proxy_user;    // empty: none
+  bool dry_run = false;                                     // print what would be created
+  std::string proxy_user;                                   // empty: none
   std::vector<std::string> warnings;                        // one line each, without "Warning: "
   std::vector<std::pair<std::string, std::string>> parsed;  // for --verbose: name, value
 };

@@ -48,9 +48,8 @@ std::string plugin_input(const conf::KubernetesAccess& access) {
                        {"tls-server-name", access.server_name},
                        {"proxy-url", access.proxy},
                        {"certificate-authority-data", absl::Base64Escape(access.ca_pem)}};
-  return Json{{"kind", "ExecCredential"},
-              {"apiVersion", access.plugin->api_version},
-              {"spec", spec}}
+  return Json{
+      {"kind", "ExecCredential"}, {"apiVersion", access.plugin->api_version}, {"spec", spec}}
       .dump();
 }
 
@@ -92,8 +91,8 @@ conf::KubernetesAccess client_access(const conf::Conf& conf, const std::string& 
                                      const conf::Environment& environment,
                                      const conf::ReadText& read) {
   check_trust(conf);
-  auto access = conf::kubeconfig_access(environment, read,
-                                        conf.get(conf::kKubernetesContext).value_or(""));
+  auto access =
+      conf::kubeconfig_access(environment, read, conf.get(conf::kKubernetesContext).value_or(""));
   if (!access) access = conf::pod_access(environment, read);
   if (!access) access.emplace();
   access->server = master_url;

@@ -27,9 +27,8 @@ std::string name_of(const Json& object) { return object.at("metadata").at("name"
 
 std::string api_path(std::string_view name_space, std::string_view kind, std::string_view name) {
   const size_t slash = kind.rfind('/');
-  std::string path = slash == std::string_view::npos
-                         ? "/api/v1"
-                         : "/apis/" + std::string(kind.substr(0, slash));
+  std::string path =
+      slash == std::string_view::npos ? "/api/v1" : "/apis/" + std::string(kind.substr(0, slash));
   path += "/namespaces/" + net::url_encoded(name_space) + "/";
   path += kind.substr(slash == std::string_view::npos ? 0 : slash + 1);
   if (!name.empty()) path += "/" + net::url_encoded(name);

@@ -74,7 +74,8 @@ struct WatchEnded {
 
 /// `/api/v1/namespaces/NS/pods` and, with a name, the object in it. `kind`: in the plural, with its
 /// group before a slash: `networking.k8s.io/v1/networkpolicies`; without one: core/v1.
-std::string api_path(std::string_view name_space, std::string_view kind, std::string_view name = {});
+std::string api_path(std::string_view name_space, std::string_view kind,
+                     std::string_view name = {});
 /// The kind of an object as api_path takes it.
 std::string kind_path(const Json& object);
 

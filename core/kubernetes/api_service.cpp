@@ -215,10 +215,9 @@ class ApiService::Impl {
   ApiAnswered answer(Connection& connection, const CallApi& what) {
     ApiAnswered answered{what.ticket, 0, {}, {}};
     for (int tries = 0; tries < kPatience; ++tries) {
-      Result<net::HttpReply> reply =
-          connection.exchange(what.request, [](net::HttpSession& session, const net::HttpCall& c) {
-            return session.call(c);
-          });
+      Result<net::HttpReply> reply = connection.exchange(
+          what.request,
+          [](net::HttpSession& session, const net::HttpCall& c) { return session.call(c); });
       if (!reply) {
         answered.error = reply.error().message;
         return answered;

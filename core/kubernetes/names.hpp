@@ -7,8 +7,8 @@
 
 namespace tinderbox::core::kubernetes {
 
-inline constexpr size_t kLongestLabel = 63;  // of labels' values, services and host names
-inline constexpr size_t kLongestName = 253;  // of pods, config maps, claims and secrets
+inline constexpr size_t kLongestLabel = 63;    // of labels' values, services and host names
+inline constexpr size_t kLongestName = 253;    // of pods, config maps, claims and secrets
 inline constexpr size_t kLongestPrefix = 237;  // of executor pods: room for `-exec-` and a number
 
 // The labels that Spark's objects carry. Source: Spark 4.3 deploy.k8s.Constants.
@@ -24,8 +24,9 @@ inline constexpr std::string_view kSparkVersion = "4.3.0";
 /// The whole name of an application, which labels may be too short for.
 inline constexpr std::string_view kAppNameAnnotation = "tinderbox/app-name";
 
-/// `stem` + `suffix`, at most `limit` bytes: of a stem that is too long the beginning is kept, and a
-/// hash of the whole stem tells it from others. Shape: suffix is shorter than limit by 10 and more.
+/// `stem` + `suffix`, at most `limit` bytes: of a stem that is too long the beginning is kept, and
+/// a hash of the whole stem tells it from others. Shape: suffix is shorter than limit by 10 and
+/// more.
 std::string bounded_name(std::string_view stem, std::string_view suffix, size_t limit);
 
 /// What a DNS name may hold of any text: small letters, digits and single dashes, beginning with a

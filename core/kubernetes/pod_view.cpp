@@ -84,8 +84,8 @@ std::string describe_state(const ContainerView& c, const std::string& indent) {
     case State::None:
       return indent + "container state: N/A\n";
     case State::Waiting:
-      return indent + "container state: waiting\n" + indent + "pending reason: " +
-             or_not_given(c.reason) + "\n" +
+      return indent + "container state: waiting\n" + indent +
+             "pending reason: " + or_not_given(c.reason) + "\n" +
              (c.message.empty() ? "" : indent + "pending message: " + c.message + "\n");
     case State::Running:
       return indent + "container state: running\n" + indent +
@@ -145,9 +145,9 @@ std::string waiting_reason(const PodView& pod) {
 bool waits_in_vain(const PodView& pod) {
   const ContainerView* c = stuck(pod);
   if (!c) return false;
-  for (const char* reason : {"ErrImagePull", "ImagePullBackOff", "InvalidImageName",
-                             "ErrImageNeverPull", "CreateContainerConfigError",
-                             "CreateContainerError", "RunContainerError"})
+  for (const char* reason :
+       {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+        "CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
     if (c->reason == reason) return true;
   return false;
 }

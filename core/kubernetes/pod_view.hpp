@@ -27,8 +27,8 @@ struct PodView {
   std::string service_account, node, start_time, pod_ip, restart_policy;
   std::string phase, reason, message;
   bool ready = false;
-  std::string unscheduled;       // the scheduler's words while it finds no node; else empty
-  std::string disruption;        // the words of a DisruptionTarget condition
+  std::string unscheduled;  // the scheduler's words while it finds no node; else empty
+  std::string disruption;   // the words of a DisruptionTarget condition
   std::vector<std::string> volumes;
   std::vector<ContainerView> init_containers, containers;
   bool operator==(const PodView&) const = default;

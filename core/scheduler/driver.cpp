@@ -177,10 +177,10 @@ void Driver::message(PeerId, int32_t slot, ExecutorExiting& m, Turn& turn) {
 }
 
 void Driver::handle(BackendExecutorExited& event, Turn& turn) {
-  remove_executor(executors_.slot(event.executor),
-                  exit_loss(event.exit_code, event.message,
-                            !event.worker_host.empty() || event.by_manager),
-                  event.worker_host, turn);
+  remove_executor(
+      executors_.slot(event.executor),
+      exit_loss(event.exit_code, event.message, !event.worker_host.empty() || event.by_manager),
+      event.worker_host, turn);
 }
 
 void Driver::handle(BackendWorkerRemoved& event, Turn& turn) {

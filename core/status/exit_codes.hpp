@@ -5,7 +5,7 @@ namespace tinderbox::core {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
-inline constexpr int kExitMisuse = 2;  // an unknown role
+inline constexpr int kExitMisuse = 2;             // an unknown role
 inline constexpr int kExitExecutorFailures = 11;  // too many executors failed
 inline constexpr int kExitUncaughtException = 50;
 inline constexpr int kExitOutOfMemory = 52;

@@ -88,10 +88,11 @@ class Receiver {
       note_progress();
       return written = written && write_all(file.get(), {data, n});
     });
-    const std::string refusal = !written           ? "cannot write it: " + std::string(std::strerror(errno))
-                                : !whole           ? "it was cut short"
-                                : sum.hex() != wanted->sha256 ? "its checksum is not " + wanted->sha256
-                                                              : keep(file, path, name);
+    const std::string refusal = !written ? "cannot write it: " + std::string(std::strerror(errno))
+                                : !whole ? "it was cut short"
+                                : sum.hex() != wanted->sha256
+                                    ? "its checksum is not " + wanted->sha256
+                                    : keep(file, path, name);
     if (!refusal.empty()) {
       ::unlink(path.c_str());
       if (!written) fail("'" + name + "': " + refusal);

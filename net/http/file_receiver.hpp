@@ -18,8 +18,8 @@ struct ReceiveOptions {
   std::string host = "::";  // where it listens; 0.0.0.0 where there is no IPv6
   int port = 0;
   std::vector<ExpectedFile> files;
-  std::string directory;                          // made when missing
-  Duration patience = std::chrono::minutes(2);    // without any byte
+  std::string directory;                        // made when missing
+  Duration patience = std::chrono::minutes(2);  // without any byte
   const std::atomic<bool>* cancelled = nullptr;
 };
 

@@ -85,7 +85,8 @@ Result<Exchange> exchange(const Url& url, const std::string& shown,
   if (out.stopped) return Error{"fetching '" + shown + "' was stopped"};
   if (!result && !answered)
     return Error{"cannot fetch '" + shown + "' from " + bracketed(url.host) + ":" +
-                 std::to_string(url.port) + ": " + failure_text(static_cast<int>(result.error()), trust.name)};
+                 std::to_string(url.port) + ": " +
+                 failure_text(static_cast<int>(result.error()), trust.name)};
   return out;
 }
 

@@ -98,8 +98,8 @@ class HttpSession::Impl {
       reply.status = r.status;
       return true;
     };
-    request.content_receiver = [this, &reply, &too_large, sink](const char* data, size_t n, uint64_t,
-                                                                uint64_t) {
+    request.content_receiver = [this, &reply, &too_large, sink](const char* data, size_t n,
+                                                                uint64_t, uint64_t) {
       if (cancelled_) return false;
       if (sink && reply.status == 200) return (*sink)({data, n});
       reply.body.append(data, n);
@@ -163,9 +163,11 @@ class HttpSession::Impl {
       certificate = certificate_of(address_.certificate_pem);
       key = key_of(address_.key_pem);
       if (!certificate) return Error{"the client certificate for " + shown() + " cannot be read"};
-      if (!key) return Error{"the key of the client certificate for " + shown() + " cannot be read"};
+      if (!key)
+        return Error{"the key of the client certificate for " + shown() + " cannot be read"};
       if (X509_check_private_key(certificate.get(), key.get()) != 1)
-        return Error{"the client certificate for " + shown() + " and its key do not belong together"};
+        return Error{"the client certificate for " + shown() +
+                     " and its key do not belong together"};
     }
     auto client = std::make_shared<httplib::SSLClient>(name, port, certificate.get(), key.get());
     if (!client->is_valid()) return Error{shown() + ": no TLS on this machine"};

@@ -18,7 +18,7 @@ struct HttpServerAddress {
   std::string ca_name;      // of ca_pem, for messages
   std::string server_name;  // in the certificate; empty: the URL's host
   std::string certificate_pem, key_pem;  // of this client; empty: none
-  std::string proxy;        // URL; empty: what the environment says
+  std::string proxy;                     // URL; empty: what the environment says
   Duration connect_timeout = std::chrono::seconds(10);
   Duration answer_timeout = std::chrono::seconds(10);  // between two parts
 };

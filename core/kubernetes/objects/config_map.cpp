@@ -39,9 +39,8 @@ Json config_map(const std::string& name, const AppNames& names, const std::strin
                 const conf::Conf& conf, const conf::Pairs& properties, const ConfFiles& files) {
   Json data = Json::object();
   for (const auto& [file, text] : files) data[file] = text;
-  data[kPropertiesName] =
-      "#Java properties built from Kubernetes config map with name: " + name + "\n" +
-      conf::to_properties(properties);
+  data[kPropertiesName] = "#Java properties built from Kubernetes config map with name: " + name +
+                          "\n" + conf::to_properties(properties);
   data["spark.kubernetes.namespace"] = names.name_space;
   size_t size = 0;
   std::string largest;

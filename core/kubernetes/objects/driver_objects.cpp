@@ -18,7 +18,6 @@ struct Ports {
   int rpc, blocks, ui;
 };
 
-
 /// Fixed ones, so that services and network policies can name them.
 Ports ports_of(const conf::Conf& conf) {
   const auto or_else = [](int port, int usual) { return port == 0 ? usual : port; };
@@ -126,10 +125,10 @@ class Builder {
                {{"mountPath", kCredentialsDir}, {"readOnly", true}});
     for (const auto& [key, bytes] : in_.credentials) {
       const bool token = key == "oauth-token";
-      const std::string property = token             ? "oauthTokenFile"
-                                   : key == "ca-cert" ? "caCertFile"
+      const std::string property = token                 ? "oauthTokenFile"
+                                   : key == "ca-cert"    ? "caCertFile"
                                    : key == "client-key" ? "clientKeyFile"
-                                                          : "clientCertFile";
+                                                         : "clientCertFile";
       properties_.emplace_back("spark.kubernetes.authenticate.driver.mounted." + property,
                                std::string(kCredentialsDir) + "/" + key);
     }
@@ -145,7 +144,8 @@ class Builder {
     const conf::Conf& conf = in_.conf;
     const std::string name = service_name();
     Json object = {{"apiVersion", "v1"}, {"kind", "Service"}, {"metadata", metadata(name)}};
-    add_pairs(object["metadata"], "labels", conf.with_prefix("spark.kubernetes.driver.service.label."));
+    add_pairs(object["metadata"], "labels",
+              conf.with_prefix("spark.kubernetes.driver.service.label."));
     add_pairs(object["metadata"], "annotations",
               conf.with_prefix("spark.kubernetes.driver.service.annotation."));
     Json& spec = object["spec"];
@@ -161,9 +161,11 @@ class Builder {
       append(spec, "ports",
              {{"name", port_name}, {"port", port}, {"targetPort", port}, {"protocol", "TCP"}});
     dependents_.push_back(std::move(object));
-    properties_.emplace_back(conf::kDriverHost.spec.name, name + "." + in_.names.name_space + ".svc");
+    properties_.emplace_back(conf::kDriverHost.spec.name,
+                             name + "." + in_.names.name_space + ".svc");
     properties_.emplace_back(conf::kDriverPort.spec.name, std::to_string(ports_.rpc));
-    properties_.emplace_back(conf::kDriverBlockManagerPort.spec.name, std::to_string(ports_.blocks));
+    properties_.emplace_back(conf::kDriverBlockManagerPort.spec.name,
+                             std::to_string(ports_.blocks));
   }
 
   void add_policy() {
@@ -249,11 +251,8 @@ std::string driver_pod_name(const conf::Conf& conf, const AppNames& names) {
 std::vector<Json> driver_objects(const DriverInput& input) { return Builder(input).build(); }
 
 void set_owner(Json& object, const std::string& pod, const std::string& uid) {
-  object["metadata"]["ownerReferences"] = {{{"apiVersion", "v1"},
-                                            {"kind", "Pod"},
-                                            {"name", pod},
-                                            {"uid", uid},
-                                            {"controller", true}}};
+  object["metadata"]["ownerReferences"] = {
+      {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod}, {"uid", uid}, {"controller", true}}};
 }
 
 }  // namespace tinderbox::core::kubernetes

@@ -63,8 +63,7 @@ class Builder {
                          {{std::string(kExecutorLabel), id_},
                           {std::string(kRoleLabel), "executor"},
                           {std::string(kProfileLabel), std::to_string(profile_.profile)}}));
-    add_pairs(metadata, "annotations",
-              pod_annotations(in_.conf, Owner::Executor, in_.names, id_));
+    add_pairs(metadata, "annotations", pod_annotations(in_.conf, Owner::Executor, in_.names, id_));
     if (!in_.driver_uid.empty()) set_owner(pod_.pod(), in_.driver_pod, in_.driver_uid);
     Json& spec = pod_.spec();
     spec["hostname"] = executor_host_name(name);
@@ -74,17 +73,18 @@ class Builder {
       spec["serviceAccount"] = *account;
     }
     if (!spec.contains("terminationGracePeriodSeconds"))
-      spec["terminationGracePeriodSeconds"] =
-          std::chrono::duration_cast<std::chrono::seconds>(
-              in_.conf.get(conf::kKubernetesExecutorGrace))
-              .count();
+      spec["terminationGracePeriodSeconds"] = std::chrono::duration_cast<std::chrono::seconds>(
+                                                  in_.conf.get(conf::kKubernetesExecutorGrace))
+                                                  .count();
     add_basics(pod_, in_.conf, Owner::Executor);
     if (!pod_.container().contains("args")) pod_.container()["args"] = {"executor"};
     const int port = in_.conf.get(conf::kBlockManagerPort);
     add_port(pod_, "blockmanager", port == 0 ? kBlocksPort : port);
   }
 
-  int32_t cores() const { return profile_.cores.value_or(in_.conf.get(conf::kExecutorCores).value_or(1)); }
+  int32_t cores() const {
+    return profile_.cores.value_or(in_.conf.get(conf::kExecutorCores).value_or(1));
+  }
   int64_t memory_mib() const {
     return profile_.memory_mib.value_or(in_.conf.get(conf::kExecutorMemory) >> 20);
   }
@@ -115,9 +115,10 @@ class Builder {
       custom = custom_limits(in_.conf, conf::ResourceOwner::kExecutor);
     } else {
       for (const auto& [name, amount] : profile_.resources)
-        custom.emplace_back(in_.conf.find("spark.executor.resource." + name + ".vendor")
-                                    .value_or("tinderbox") + "/" + name,
-                            std::to_string(amount));
+        custom.emplace_back(
+            in_.conf.find("spark.executor.resource." + name + ".vendor").value_or("tinderbox") +
+                "/" + name,
+            std::to_string(amount));
     }
     const int64_t memory = memory_mib();
     add_resources(pod_, cpu, in_.conf.get(conf::kKubernetesExecutorLimitCores).value_or(""),
@@ -160,7 +161,8 @@ std::string executor_pod_prefix(const conf::Conf& conf, const AppNames& names) {
   const auto given = conf.get(conf::kKubernetesExecutorNamePrefix);
   if (!given) return bounded_name(names.prefix, "", kLongestPrefix);
   if (!is_pod_name_prefix(*given))
-    throw conf::Error("'" + *given + "' in spark.kubernetes.executor.podNamePrefix is invalid. must "
+    throw conf::Error("'" + *given +
+                      "' in spark.kubernetes.executor.podNamePrefix is invalid. must "
                       "conform https://kubernetes.io/docs/concepts/overview/working-with-objects/"
                       "names/#dns-subdomain-names and the value length <= " +
                       std::to_string(kLongestPrefix));

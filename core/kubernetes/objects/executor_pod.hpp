@@ -24,13 +24,13 @@ struct ProfileSpec {
 struct ExecutorInput {
   conf::Conf conf;
   AppNames names;
-  std::string pod_prefix;                // of the pods' names
-  std::string driver_pod, driver_uid;    // empty: the driver is in no pod, or does not know its own
-  std::string driver_address;            // host:port, as executors reach it
+  std::string pod_prefix;              // of the pods' names
+  std::string driver_pod, driver_uid;  // empty: the driver is in no pod, or does not know its own
+  std::string driver_address;          // host:port, as executors reach it
   NamedText pod_template;
-  std::string config_map;                // empty: none
+  std::string config_map;  // empty: none
   std::vector<AppFile> app_files;
-  std::string application;               // path in the container; empty: the image's entrypoint
+  std::string application;  // path in the container; empty: the image's entrypoint
   bool decommission = false;
 };
 

@@ -23,16 +23,14 @@ bool is_variable_name(std::string_view name) {
   const auto letter = [](char c) {
     return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
   };
-  return !name.empty() && letter(name[0]) &&
-         std::all_of(name.begin(), name.end(), [&](char c) {
-           return letter(c) || absl::ascii_isdigit(static_cast<unsigned char>(c));
-         });
+  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+    return letter(c) || absl::ascii_isdigit(static_cast<unsigned char>(c));
+  });
 }
 
 std::string image_of(const conf::Conf& conf, Owner owner) {
-  const auto image =
-      is_driver(owner) ? conf.get(conf::kKubernetesDriverImage)
-                       : conf.get(conf::kKubernetesExecutorImage);
+  const auto image = is_driver(owner) ? conf.get(conf::kKubernetesDriverImage)
+                                      : conf.get(conf::kKubernetesExecutorImage);
   if (!image)
     throw conf::Error(is_driver(owner) ? "Must specify the driver container image"
                                        : "Must specify the executor container image");
@@ -102,8 +100,7 @@ void add_secrets(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner)
     if (colon == std::string::npos || colon == 0 || colon + 1 == reference.size())
       throw conf::Error("SecretKeyRef must be in the form name:key. Instead got: " + reference);
     const Json key = {{"name", reference.substr(0, colon)}, {"key", reference.substr(colon + 1)}};
-    append(pod.container(), "env",
-           {{"name", variable}, {"valueFrom", {{"secretKeyRef", key}}}});
+    append(pod.container(), "env", {{"name", variable}, {"valueFrom", {{"secretKeyRef", key}}}});
   }
 }
 
@@ -134,7 +131,8 @@ void add_resources(PodUnderConstruction& pod, const std::string& cpu, const std:
 conf::Pairs custom_limits(const conf::Conf& conf, conf::ResourceOwner owner) {
   conf::Pairs limits;
   for (const auto& [name, setting] : conf::resource_settings(conf, owner)) {
-    const std::string key = std::string(conf::component_of(owner)) + ".resource." + name + ".vendor";
+    const std::string key =
+        std::string(conf::component_of(owner)) + ".resource." + name + ".vendor";
     const auto vendor = conf.find(key);
     if (!vendor)
       throw conf::Error("Resource: " + name + " was requested, but vendor was not specified (" +
@@ -154,7 +152,8 @@ void add_local_dirs(PodUnderConstruction& pod, const conf::Conf& conf, const std
   if (paths.empty()) {
     paths = conf.has(conf::kLocalDir) ? conf.get(conf::kLocalDir)
                                       : std::vector<std::string>{"/var/data/spark-" + unique};
-    const Json medium = conf.get(conf::kKubernetesTmpfs) ? Json{{"medium", "Memory"}} : Json::object();
+    const Json medium =
+        conf.get(conf::kKubernetesTmpfs) ? Json{{"medium", "Memory"}} : Json::object();
     for (size_t i = 0; i < paths.size(); ++i)
       add_volume(pod, std::string(kPrefix) + std::to_string(i + 1), {{"emptyDir", medium}},
                  {{"mountPath", paths[i]}});
@@ -166,8 +165,7 @@ void add_local_dirs(PodUnderConstruction& pod, const conf::Conf& conf, const std
 
 void add_port(PodUnderConstruction& pod, const std::string& name, int port) {
   if (port == 0) return;
-  append(pod.container(), "ports",
-         {{"name", name}, {"containerPort", port}, {"protocol", "TCP"}});
+  append(pod.container(), "ports", {{"name", name}, {"containerPort", port}, {"protocol", "TCP"}});
 }
 
 bool step_excluded(const conf::Conf& conf, Owner owner, std::string_view name) {
@@ -180,12 +178,13 @@ bool step_excluded(const conf::Conf& conf, Owner owner, std::string_view name) {
 
 int64_t memory_overhead_mib(const conf::Conf& conf, Owner owner, int64_t memory_mib) {
   const bool driver = is_driver(owner);
-  if (const auto fixed = conf.get(driver ? conf::kDriverMemoryOverhead : conf::kExecutorMemoryOverhead))
+  if (const auto fixed =
+          conf.get(driver ? conf::kDriverMemoryOverhead : conf::kExecutorMemoryOverhead))
     return *fixed >> 20;
   double factor = conf.get(conf::kTinderboxOverheadFactor);
   if (conf.has(conf::kKubernetesOverheadFactor)) factor = conf.get(conf::kKubernetesOverheadFactor);
-  if (const auto own =
-          conf.get(driver ? conf::kDriverMemoryOverheadFactor : conf::kExecutorMemoryOverheadFactor))
+  if (const auto own = conf.get(driver ? conf::kDriverMemoryOverheadFactor
+                                       : conf::kExecutorMemoryOverheadFactor))
     factor = *own;
   const int64_t least =
       conf.get(driver ? conf::kDriverMinMemoryOverhead : conf::kExecutorMinMemoryOverhead) >> 20;

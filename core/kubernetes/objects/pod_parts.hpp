@@ -20,8 +20,8 @@ enum class Owner : uint8_t { Driver, Executor };
 /// The application as its objects name it.
 struct AppNames {
   std::string app_id, app_name;
-  std::string prefix;      // of the names of the driver's objects
-  std::string unique;      // unique_id()
+  std::string prefix;  // of the names of the driver's objects
+  std::string unique;  // unique_id()
   std::string name_space;
   std::string user;
 };

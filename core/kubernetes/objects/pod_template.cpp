@@ -99,9 +99,9 @@ void set_variable(Json& container, const std::string& name, const std::string& v
 }
 
 void set_variable_from_field(Json& container, const std::string& name, const std::string& path) {
-  put_variable(container, name,
-               {{"name", name},
-                {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}}}});
+  put_variable(
+      container, name,
+      {{"name", name}, {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}}}});
 }
 
 void add_volume(PodUnderConstruction& pod, const std::string& name, Json source, Json mount) {

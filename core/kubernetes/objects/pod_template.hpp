@@ -1,8 +1,8 @@
 // A pod under construction: a template's pod, and which of its containers is Spark's.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "conf/conf.hpp"

@@ -14,7 +14,8 @@
 namespace tinderbox::core::kubernetes {
 namespace {
 
-constexpr std::string_view kTypes[] = {"hostPath", "persistentVolumeClaim", "emptyDir", "nfs", "csi"};
+constexpr std::string_view kTypes[] = {"hostPath", "persistentVolumeClaim", "emptyDir", "nfs",
+                                       "csi"};
 
 using Rests = std::map<std::string, std::string>;  // what follows TYPE.NAME. → value
 
@@ -51,7 +52,8 @@ VolumeSpec spec_of(Owner owner, const std::string& type, const std::string& name
     } else if (rest == "mount") {
       continue;
     } else {
-      refuse(owner, v, "." + rest + " is unknown: there are mount.*, options.*, label.*, annotation.*");
+      refuse(owner, v,
+             "." + rest + " is unknown: there are mount.*, options.*, label.*, annotation.*");
     }
   }
   if (v.mount_path.empty()) refuse(owner, v, ".mount.path is missing");
@@ -71,7 +73,8 @@ void check_quantity(Owner owner, const VolumeSpec& v) {
 }
 
 Json claim_spec(const conf::Conf& conf, const VolumeSpec& v) {
-  const char* mode = conf.get(conf::kKubernetesReadWriteOnce) ? "ReadWriteOnce" : "ReadWriteOncePod";
+  const char* mode =
+      conf.get(conf::kKubernetesReadWriteOnce) ? "ReadWriteOnce" : "ReadWriteOncePod";
   Json spec = {{"accessModes", {mode}}};
   if (!v.option("storageClass").empty()) spec["storageClassName"] = v.option("storageClass");
   if (!v.option("sizeLimit").empty())
@@ -97,13 +100,13 @@ Json plain_source(const VolumeSpec& v, const std::string& claim) {
     if (!v.option("sizeLimit").empty()) source["sizeLimit"] = v.option("sizeLimit");
     return {{"emptyDir", source}};
   }
-  if (v.type == "nfs") return {{"nfs", {{"path", v.option("path")}, {"server", v.option("server")}}}};
+  if (v.type == "nfs")
+    return {{"nfs", {{"path", v.option("path")}, {"server", v.option("server")}}}};
   if (v.type == "csi") {
     Json source = {{"driver", v.option("driver")}, {"readOnly", v.read_only}};
     if (!v.option("fsType").empty()) source["fsType"] = v.option("fsType");
     for (const auto& [key, value] : v.options)
-      if (key.starts_with("volumeAttributes."))
-        source["volumeAttributes"][key.substr(17)] = value;
+      if (key.starts_with("volumeAttributes.")) source["volumeAttributes"][key.substr(17)] = value;
     return {{"csi", source}};
   }
   return {{"persistentVolumeClaim", {{"claimName", claim}, {"readOnly", v.read_only}}}};
@@ -154,8 +157,8 @@ std::vector<Json> add_volumes(PodUnderConstruction& pod, const conf::Conf& conf,
   std::vector<Json> claims;
   std::set<std::string> paths;
   const auto personal = [&](const std::string& text) {
-    return absl::StrReplaceAll(text, {{"SPARK_EXECUTOR_ID", executor},
-                                      {"SPARK_APPLICATION_ID", names.app_id}});
+    return absl::StrReplaceAll(
+        text, {{"SPARK_EXECUTOR_ID", executor}, {"SPARK_APPLICATION_ID", names.app_id}});
   };
   for (VolumeSpec& v : volume_specs(conf, owner)) {
     if (!paths.insert(v.mount_path).second)
@@ -163,17 +166,18 @@ std::vector<Json> add_volumes(PodUnderConstruction& pod, const conf::Conf& conf,
     for (auto& [key, value] : v.options) value = personal(value);
     if (owner == Owner::Driver && v.on_demand()) {
       Json claim = metadata_of(v, names);
-      add_volume(pod, v.name,
-                 {{"ephemeral", {{"volumeClaimTemplate",
-                                  {{"metadata", claim}, {"spec", claim_spec(conf, v)}}}}}},
-                 mount_of(v));
+      add_volume(
+          pod, v.name,
+          {{"ephemeral",
+            {{"volumeClaimTemplate", {{"metadata", claim}, {"spec", claim_spec(conf, v)}}}}}},
+          mount_of(v));
       continue;
     }
     std::string name = v.option("claimName");
     if (v.on_demand()) {
-      name = bounded_name(names.prefix,
-                          "-exec-" + executor + "-pvc-" + std::to_string(claims.size()),
-                          kLongestName);
+      name =
+          bounded_name(names.prefix, "-exec-" + executor + "-pvc-" + std::to_string(claims.size()),
+                       kLongestName);
       Json metadata = metadata_of(v, names);
       metadata["name"] = name;
       claims.push_back({{"apiVersion", "v1"},

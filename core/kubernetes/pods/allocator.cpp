@@ -58,8 +58,8 @@ std::map<int32_t, Allocator::Count> Allocator::count(const PodTable& table) cons
     else
       c.unknown_pending.push_back(id);
   }
-  for (const auto& [id, fresh] : new_) ++(known_.contains(id) ? counts[fresh.profile].known_fresh
-                                                              : counts[fresh.profile].fresh);
+  for (const auto& [id, fresh] : new_)
+    ++(known_.contains(id) ? counts[fresh.profile].known_fresh : counts[fresh.profile].fresh);
   return counts;
 }
 

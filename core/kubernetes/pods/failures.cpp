@@ -21,7 +21,8 @@ FailureOptions failure_options(const conf::Conf& conf) {
   constexpr int64_t kLeast = 3;
   const int64_t usual = std::clamp<int64_t>(2 * executors, kLeast, INT32_MAX);
   o.max_failures = conf.get(conf::kMaxExecutorFailures).value_or(static_cast<int>(usual));
-  if (const auto validity = conf.get(conf::kExecutorFailuresValidity); validity && *validity > Duration{})
+  if (const auto validity = conf.get(conf::kExecutorFailuresValidity);
+      validity && *validity > Duration{})
     o.validity = *validity;
   return o;
 }

@@ -30,7 +30,9 @@ int64_t number_of(const ExecutorId& id) {
 
 ExecutorId id_of(int64_t number) { return {std::to_string(number)}; }
 
-std::string config_map_name(const AppNames& names) { return "spark-exec-" + names.unique + "-conf-map"; }
+std::string config_map_name(const AppNames& names) {
+  return "spark-exec-" + names.unique + "-conf-map";
+}
 
 }  // namespace
 
@@ -69,7 +71,8 @@ void PodManager::on(const Event& event, Time now, Effects& out) {
   if (phase_ != Phase::Stopped) std::visit([&](const auto& e) { this->on(e, out); }, event);
 }
 
-// ---- the beginning -------------------------------------------------------------------------------
+// ---- the beginning
+// -------------------------------------------------------------------------------
 
 void PodManager::on(const StartPods&, Effects& out) {
   started_ = now_;
@@ -79,8 +82,8 @@ void PodManager::on(const StartPods&, Effects& out) {
 
 void PodManager::look_at_driver_pod(Effects& out) {
   ask({Asked::What::DriverPod, 0, 0, 0,
-       get_object(api_path(options_.executors.names.name_space, "pods",
-                           options_.executors.driver_pod))},
+       get_object(
+           api_path(options_.executors.names.name_space, "pods", options_.executors.driver_pod))},
       out);
 }
 
@@ -117,8 +120,8 @@ void PodManager::make_config_map(Effects& out) {
 
 std::string PodManager::pods_path() const {
   const AppNames& names = options_.executors.names;
-  return api_path(names.name_space, "pods") + "?labelSelector=" +
-         selector({{kAppLabel, names.app_id}, {kRoleLabel, "executor"}});
+  return api_path(names.name_space, "pods") +
+         "?labelSelector=" + selector({{kAppLabel, names.app_id}, {kRoleLabel, "executor"}});
 }
 
 void PodManager::list(Effects& out) {
@@ -193,11 +196,13 @@ void PodManager::on(const WatchEnded& e, Effects& out) {
     return give_up(kExitFailure, "Cannot watch the executors' pods: " + e.error, out);
   if (e.status == kGone) version_.clear();
   if (!e.error.empty())
-    out.push_back(Log{Level::Info, "The watch of executors' pods ended, it begins again: " + e.error});
+    out.push_back(
+        Log{Level::Info, "The watch of executors' pods ended, it begins again: " + e.error});
   watch_later(out);
 }
 
-// ---- requests ------------------------------------------------------------------------------------
+// ---- requests
+// ------------------------------------------------------------------------------------
 
 void PodManager::ask(Asked asked, Effects& out) {
   ++asked.tries;
@@ -248,7 +253,8 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
   }
 }
 
-// ---- how many ------------------------------------------------------------------------------------
+// ---- how many
+// ------------------------------------------------------------------------------------
 
 void PodManager::on(const WantPods& e, Effects& out) {
   allocator_.want(e.totals);
@@ -315,11 +321,12 @@ NodeWeights PodManager::node_weights() const {
 void PodManager::create_pod(const Allocator::Create& what, Effects& out) {
   ProfileSpec profile = profiles_[what.profile];
   profile.profile = what.profile;
-  std::vector<Json> objects = executor_objects(
-      options_.executors, std::to_string(what.executor), profile, node_weights());
+  std::vector<Json> objects =
+      executor_objects(options_.executors, std::to_string(what.executor), profile, node_weights());
   const ExecutorInput& x = options_.executors;
   for (size_t i = 1; i < objects.size(); ++i) {
-    if (options_.own_claims && !x.driver_uid.empty()) set_owner(objects[i], x.driver_pod, x.driver_uid);
+    if (options_.own_claims && !x.driver_uid.empty())
+      set_owner(objects[i], x.driver_pod, x.driver_uid);
     ask({Asked::What::CreateClaim, what.executor, what.profile, 0,
          create_object(x.names.name_space, objects[i])},
         out);
@@ -335,8 +342,8 @@ void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects&
 }
 
 void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out) {
-  const std::string why = "cannot create the pod of executor " + std::to_string(asked.executor) +
-                          ": " + failure(e);
+  const std::string why =
+      "cannot create the pod of executor " + std::to_string(asked.executor) + ": " + failure(e);
   allocator_.not_created(asked.executor);
   failures_.failed(false, now_);
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
@@ -368,7 +375,8 @@ void PodManager::on(const EndPod& e, Effects& out) {
   if (table_.contains(number)) ending_[timer(Kind::EndPod, options_.delete_grace, out)] = number;
 }
 
-// ---- what pods do --------------------------------------------------------------------------------
+// ---- what pods do
+// --------------------------------------------------------------------------------
 
 void PodManager::on(const PodChanged& e, Effects& out) {
   if (e.ticket != watch_) return;
@@ -398,8 +406,9 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   else
     in_vain_.erase(*number), reasons_.erase(*number);
   if (state == PodState::Terminating && before == PodState::Running)
-    out.push_back(PodLeaving{id_of(*number), "Its pod is being deleted" +
-                                                 (pod.disruption.empty() ? "" : ": " + pod.disruption)});
+    out.push_back(PodLeaving{
+        id_of(*number),
+        "Its pod is being deleted" + (pod.disruption.empty() ? "" : ": " + pod.disruption)});
   if (has_ended(entry.state)) ended(*number, pod, entry.state, out);
   if (deleted) {
     allocator_.gone(*number);
@@ -471,7 +480,8 @@ void PodManager::look_for_missing(Effects& out) {
             ms(registered_[number].since) + ") was not found in the cluster at the polling time (" +
             ms(now_) + ") which is after the accepted detect delta time (" +
             std::to_string(options_.missing_delta.count() / 1000) +
-            " ms) configured by `spark.kubernetes.executor.missingPodDetectDelta`. The executor may "
+            " ms) configured by `spark.kubernetes.executor.missingPodDetectDelta`. The executor "
+            "may "
             "have been deleted but the driver missed the deletion event. Marking this executor as "
             "failed."});
   }
@@ -489,7 +499,8 @@ void PodManager::give_up(int32_t code, const std::string& reason, Effects& out) 
   out.push_back(PodsGiveUp{code, reason});
 }
 
-// ---- time ----------------------------------------------------------------------------------------
+// ---- time
+// ----------------------------------------------------------------------------------------
 
 uint64_t PodManager::timer(PodTimer::Kind kind, Duration delay, Effects& out) {
   out.push_back(After<PodTimer>{delay, {kind, ++timers_}});
@@ -549,7 +560,8 @@ void PodManager::on(const PodTimer& e, Effects& out) {
   }
 }
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end
+// -------------------------------------------------------------------------------------
 
 /// Source: Spark 4.3 KubernetesClusterSchedulerBackend.stop.
 void PodManager::on(const StopPods&, Effects& out) {

@@ -28,19 +28,20 @@ struct PodManagerOptions {
   Duration missing_delta{};
   bool check_all_containers = true;
   bool delete_pods = true;
-  Duration delete_grace{};  // of executors that were told to end
-  Duration patience{};      // with a pod that waits for what will not come
+  Duration delete_grace{};       // of executors that were told to end
+  Duration patience{};           // with a pod that waits for what will not come
   Duration readiness_timeout{};  // of the driver's own pod; 0: it need not be ready
   bool own_claims = true, reuse_claims = true;
   bool delete_service = true;
   std::string decommission_label, decommission_label_value;  // empty: none
-  uint64_t seed = 0;  // of pauses' jitter
+  uint64_t seed = 0;                                         // of pauses' jitter
 };
 
 /// Errors: conf::Error.
 PodManagerOptions pod_manager_options(const conf::Conf& conf);
 
-// ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded ----------------------------
+// ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded
+// ----------------------------
 
 struct StartPods {};
 /// How many executors of each profile there should be.
@@ -62,12 +63,22 @@ struct EndPod {
 /// The application is over. Ended by PodsStopped.
 struct StopPods {};
 struct PodTimer {
-  enum class Kind : uint8_t { Batch, Watch, Poll, Readiness, Create, Patience, EndPod, Stop } kind{};
+  enum class Kind : uint8_t {
+    Batch,
+    Watch,
+    Poll,
+    Readiness,
+    Create,
+    Patience,
+    EndPod,
+    Stop
+  } kind{};
   uint64_t id = 0;
   bool operator==(const PodTimer&) const = default;
 };
 
-// ---- effects beside CallApi, WatchApi, StopWatch, After<PodTimer>, Log ---------------------------
+// ---- effects beside CallApi, WatchApi, StopWatch, After<PodTimer>, Log
+// ---------------------------
 
 /// The API server is there and lets us: executors may come from now on. Once.
 struct PodsBegun {
@@ -108,8 +119,9 @@ struct PodsStopped {
 /// ExecutorPodsWatchSnapshotSource, ExecutorPodsPollingSnapshotSource.
 class PodManager {
  public:
-  using Event = std::variant<StartPods, WantPods, ExecutorRegistered, ExecutorLeft, EndPod, StopPods,
-                             PodTimer, ApiAnswered, PodChanged, WatchBookmark, WatchEnded>;
+  using Event =
+      std::variant<StartPods, WantPods, ExecutorRegistered, ExecutorLeft, EndPod, StopPods,
+                   PodTimer, ApiAnswered, PodChanged, WatchBookmark, WatchEnded>;
   using Effect = std::variant<CallApi, WatchApi, StopWatch, After<PodTimer>, Log, PodsBegun,
                               PodGone, PodLeaving, PodsHeld, PodsGiveUp, PodsStopped>;
   using Effects = std::vector<Effect>;
@@ -122,7 +134,15 @@ class PodManager {
   enum class Phase : uint8_t { Starting, Running, Stopping, Stopped };
   /// What an answer is to.
   struct Asked {
-    enum class What : uint8_t { DriverPod, ConfigMap, List, CreatePod, CreateClaim, Delete, Stop } what{};
+    enum class What : uint8_t {
+      DriverPod,
+      ConfigMap,
+      List,
+      CreatePod,
+      CreateClaim,
+      Delete,
+      Stop
+    } what{};
     int64_t executor = 0;
     int32_t profile = 0;
     int tries = 0;
@@ -183,16 +203,16 @@ class PodManager {
   Time now_{};
   PodTable table_;
   std::map<int64_t, Registered> registered_;
-  std::set<int64_t> told_;                 // ends that the driver knows of
-  std::map<int64_t, uint64_t> in_vain_;    // executor → timer of its patience
-  std::map<int64_t, std::string> reasons_; // why those wait
-  std::map<uint64_t, int64_t> ending_;     // timer → executor that was told to end
+  std::set<int64_t> told_;                  // ends that the driver knows of
+  std::map<int64_t, uint64_t> in_vain_;     // executor → timer of its patience
+  std::map<int64_t, std::string> reasons_;  // why those wait
+  std::map<uint64_t, int64_t> ending_;      // timer → executor that was told to end
   std::map<uint64_t, Asked> asked_;
-  std::map<uint64_t, Asked> later_;        // timer → to ask again
+  std::map<uint64_t, Asked> later_;  // timer → to ask again
   std::map<int32_t, ProfileSpec> profiles_;
   NodeWeights hosts_;
-  std::string held_;                       // the last reason told
-  std::string version_;                    // of the list or the last event
+  std::string held_;     // the last reason told
+  std::string version_;  // of the list or the last event
   uint64_t tickets_ = 0, timers_ = 0, watch_ = 0, random_ = 0;
   uint64_t batch_timer_ = 0;
   int watch_failures_ = 0;

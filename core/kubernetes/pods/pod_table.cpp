@@ -85,8 +85,8 @@ int32_t exit_code_of(const PodView& pod) {
 
 std::string end_message(const PodView& pod, int64_t executor) {
   const int32_t code = exit_code_of(pod);
-  std::string text = "The executor with id " + std::to_string(executor) + " exited with exit code " +
-                     std::to_string(code) + explained(code) + ".\n\n";
+  std::string text = "The executor with id " + std::to_string(executor) +
+                     " exited with exit code " + std::to_string(code) + explained(code) + ".\n\n";
   const auto or_none = [](const std::string& s) { return s.empty() ? std::string("N/A") : s; };
   text += "The API gave the following brief reason: " + or_none(pod.reason) + "\n";
   text += "The API gave the following message: " + or_none(pod.message) + "\n";

@@ -10,7 +10,15 @@
 
 namespace tinderbox::core::kubernetes {
 
-enum class PodState : uint8_t { Unknown, Pending, Running, Terminating, Succeeded, Failed, Deleted };
+enum class PodState : uint8_t {
+  Unknown,
+  Pending,
+  Running,
+  Terminating,
+  Succeeded,
+  Failed,
+  Deleted
+};
 
 /// `check_all`: a pod has failed when any of its containers has, not only the executor's.
 /// Source: Spark 4.3 ExecutorPodsSnapshot.toState.

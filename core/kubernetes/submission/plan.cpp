@@ -30,10 +30,10 @@ class Planner {
     place_application();
     for (const conf::KeySpec* key : {&conf::kFiles.spec, &conf::kArchives.spec}) place_files(*key);
     if (request_.conf.get(conf::kKubernetesUploadPath) && !uploads_.empty())
-      throw conf::Error("spark.kubernetes.file.upload.path=" +
-                        *request_.conf.get(conf::kKubernetesUploadPath) +
-                        ": this build has no object store; without that key submit sends the files "
-                        "to the driver pod itself");
+      throw conf::Error(
+          "spark.kubernetes.file.upload.path=" + *request_.conf.get(conf::kKubernetesUploadPath) +
+          ": this build has no object store; without that key submit sends the files "
+          "to the driver pod itself");
     input_.main_class = request_.main_class;
     input_.arguments = request_.app_args;
     input_.proxy_user = request_.proxy_user;
@@ -155,8 +155,9 @@ class Planner {
     const std::string prefix = "spark.kubernetes.authenticate.driver.";
     if (const auto token = input_.conf.find(prefix + "oauthToken"))
       input_.credentials.emplace_back("oauth-token", *token);
-    const std::pair<const char*, const char*> files[] = {
-        {"caCertFile", "ca-cert"}, {"clientKeyFile", "client-key"}, {"clientCertFile", "client-cert"}};
+    const std::pair<const char*, const char*> files[] = {{"caCertFile", "ca-cert"},
+                                                         {"clientKeyFile", "client-key"},
+                                                         {"clientCertFile", "client-cert"}};
     for (const auto& [name, in_secret] : files)
       if (const auto path = input_.conf.find(prefix + name))
         input_.credentials.emplace_back(in_secret, read(*path, prefix + name));

@@ -22,7 +22,7 @@ struct PlanWorld {
   /// Errors: conf::Error for a file that is no application.
   std::function<void(const std::string& path)> check_application;
   std::string user;
-  std::string uuid;      // random, 32 hex digits
+  std::string uuid;  // random, 32 hex digits
   int64_t now_ms = 0;
 };
 

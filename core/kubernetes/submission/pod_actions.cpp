@@ -36,10 +36,9 @@ void PodActions::start(Effects& out) {
                        (options_.grace < 0 ? "not set" : std::to_string(options_.grace)) + "."});
   else
     out.push_back(Tell{"Submitting a request for the status of submission " + what});
-  const std::string path =
-      pattern_ ? api_path(name_space_, "pods") +
-                     "?labelSelector=" + selector({{kRoleLabel, "driver"}})
-               : api_path(name_space_, "pods", name_);
+  const std::string path = pattern_ ? api_path(name_space_, "pods") +
+                                          "?labelSelector=" + selector({{kRoleLabel, "driver"}})
+                                    : api_path(name_space_, "pods", name_);
   out.push_back(CallApi{++ticket_, get_object(path)});
 }
 

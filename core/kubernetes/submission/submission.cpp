@@ -144,15 +144,14 @@ void Submission::next_upload(Effects& out) {
   }
   if (!options_.wait) {
     out.push_back(Report{"Deployed Spark application " + options_.app_name +
-                                       " with application ID " + options_.app_id +
-                                       " and submission ID " + submission_id() +
-                                       " into Kubernetes"});
+                         " with application ID " + options_.app_id + " and submission ID " +
+                         submission_id() + " into Kubernetes"});
     return exit(kExitOk, "", out);
   }
   step_ = Step::Waiting;
-  out.push_back(Report{"Waiting for application " + options_.app_name +
-                                     " with application ID " + options_.app_id +
-                                     " and submission ID " + submission_id() + " to finish..."});
+  out.push_back(Report{"Waiting for application " + options_.app_name + " with application ID " +
+                       options_.app_id + " and submission ID " + submission_id() +
+                       " to finish..."});
   out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Report, ++timer_}});
   if (watch_ == 0) watch(out);
 }
@@ -161,9 +160,9 @@ void Submission::send_file(Effects& out) {
   const Upload& upload = options_.uploads[next_];
   const std::string pod =
       "/http:" + options_.pod_name + ":" + std::to_string(kReceivePort) + "/proxy/";
-  out.push_back(SendFile{++ticket_,
-                         api_path(options_.name_space, "pods") + pod + net::url_encoded(upload.name),
-                         upload.path});
+  out.push_back(SendFile{
+      ++ticket_, api_path(options_.name_space, "pods") + pod + net::url_encoded(upload.name),
+      upload.path});
 }
 
 void Submission::upload_answered(const ApiAnswered& e, Effects& out) {
@@ -242,14 +241,15 @@ void Submission::on(const SubmissionTimer& e, Effects& out) {
       return step_ == Step::Uploads ? send_file(out) : repeat(out);
     case Kind::Patience:
       if (e.id == trouble_)
-        fail("the driver pod " + options_.pod_name + " cannot start: " + waiting_reason(*pod_), out);
+        fail("the driver pod " + options_.pod_name + " cannot start: " + waiting_reason(*pod_),
+             out);
       return;
     case Kind::Watch:
       return watch(out);
     case Kind::Report:
       if (step_ != Step::Waiting) return;
-      out.push_back(Report{"Application status for " + options_.app_id + " (phase: " +
-                                         (pod_ ? pod_->phase : "unknown") + ")"});
+      out.push_back(Report{"Application status for " + options_.app_id +
+                           " (phase: " + (pod_ ? pod_->phase : "unknown") + ")"});
       out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Report, ++timer_}});
   }
 }
@@ -266,13 +266,13 @@ void Submission::finish(Effects& out) {
   while (final.ends_with('\n')) final.pop_back();
   out.push_back(Report{"Container final statuses:\n\n" + final});
   if (step_ == Step::Uploads)
-    return exit(kExitFailure, "the driver pod " + options_.pod_name +
-                                  " ended before it had its files; kubectl logs " +
-                                  options_.pod_name + " -c tinderbox-init tells more",
+    return exit(kExitFailure,
+                "the driver pod " + options_.pod_name +
+                    " ended before it had its files; kubectl logs " + options_.pod_name +
+                    " -c tinderbox-init tells more",
                 out);
   out.push_back(Report{"Application " + options_.app_name + " with application ID " +
-                                     options_.app_id + " and submission ID " + submission_id() +
-                                     " finished"});
+                       options_.app_id + " and submission ID " + submission_id() + " finished"});
   exit(kExitOk, "", out);
 }
 

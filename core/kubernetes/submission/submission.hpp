@@ -33,7 +33,8 @@ struct Report {
   bool operator==(const Report&) const = default;
 };
 
-// ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded ----------------------------
+// ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded
+// ----------------------------
 
 struct StartSubmission {};
 struct SubmissionTimer {
