@@ -1,5 +1,6 @@
 #include "conf/sources/yaml.hpp"
 
+#include <absl/strings/match.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
@@ -74,13 +75,23 @@ class Converter {
   size_t values_ = 0;
 };
 
+/// Whether a reader of YAML 1.1, as kubectl is, may take the text for something else without
+/// quotes.
+bool needs_quotes(const std::string& text) {
+  if (text.empty() || !plain(text).is_string()) return true;
+  if (std::string_view("0123456789+-.").find(text[0]) != std::string_view::npos) return true;
+  for (const char* word : {"y", "yes", "on", "n", "no", "off"})
+    if (absl::EqualsIgnoreCase(text, word)) return true;
+  return false;
+}
+
 void emit(YAML::Emitter& out, const Json& value);
 
 void emit_text(YAML::Emitter& out, const std::string& text) {
   if (text.find('\n') != std::string::npos && text.find_first_of("\t\r") == std::string::npos &&
       text.back() == '\n' && text.front() != ' ' && text.front() != '\n' && !text.ends_with("\n\n"))
     out << YAML::Literal << text;
-  else if (text.find_first_of("\n\t\r") != std::string::npos || !plain(text).is_string())
+  else if (text.find_first_of("\n\t\r") != std::string::npos || needs_quotes(text))
     out << YAML::DoubleQuoted << text;
   else
     out << text;

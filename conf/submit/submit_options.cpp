@@ -373,7 +373,9 @@ class Submission {
     set_if_missing(kDeployMode.spec, std::string(*kDeployMode.spec.default_text), "");
     set_if_missing(kAppName.spec, default_name(), "");
     set_if_missing(kAppSubmitTime.spec, std::to_string(world_.now_ms), "");
-    if (request_.deploy_mode == DeployMode::kCluster) conf = conf.without(kDriverHost.spec.name);
+    // On Kubernetes it is an error to set it.
+    if (request_.deploy_mode == DeployMode::kCluster && request_.manager != Manager::kKubernetes)
+      conf = conf.without(kDriverHost.spec.name);
     request_.conf = resolve_resources(std::move(conf));
     warn_of_local_files();
     request_.conf.check();

@@ -146,12 +146,15 @@ TEST_CASE("warnings for keys of others and for misspelt keys") {
               "spark.executor.memory?"});
 }
 
-TEST_CASE("--kill and --status go to a standalone master") {
+TEST_CASE("--kill and --status go to a standalone master or to pods") {
   const SubmitRequest kill = parse(words("--kill d1 --master spark://h:1"));
   CHECK(kill.action == Action::kKill);
   CHECK(kill.submission_id == "d1");
   CHECK(kill.master == "spark://h:1");
   CHECK(parse(words("--master spark://h:1 --status d2")).action == Action::kStatus);
+  const SubmitRequest pods = parse(words("--kill ns:d* --master k8s://h"));
+  CHECK(pods.manager == Manager::kKubernetes);
+  CHECK(pods.master == "k8s://https://h");
   struct Case {
     std::string line, want;
   };
@@ -164,7 +167,6 @@ TEST_CASE("--kill and --status go to a standalone master") {
        "No external SparkSubmitOperations clients found for master url: 'local'"},
       {"--kill d1 --master bogus://h",
        "No external SparkSubmitOperations clients found for master url: 'bogus://h'"},
-      {"--kill d1 --master k8s://h", "no Kubernetes backend"},
       {"--kill d1 --master spark://h:x", "Invalid master URL: spark://h:x"},
   };
   for (const Case& c : refused) {

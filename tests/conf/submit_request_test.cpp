@@ -9,8 +9,8 @@ TEST_CASE("U5 no executors are asked for only with dynamic allocation") {
   const std::string line = "--master k8s://h --num-executors 0 --conf ";
   CHECK_THROWS_WITH(parse(words(line + "spark.dynamicAllocation.enabled=false app")),
                     "Number of executors must be a positive number, not 0");
-  CHECK_THROWS_WITH(parse(words(line + "spark.dynamicAllocation.enabled=true app")),
-                    Contains("no Kubernetes backend"));
+  CHECK_NOTHROW(parse(words(line + "spark.dynamicAllocation.enabled=true --conf "
+                                   "spark.kubernetes.container.image=i app")));
   CHECK_NOTHROW(parse(words("--num-executors 0 --conf spark.dynamicAllocation.enabled=true app")));
 }
 
@@ -73,20 +73,28 @@ TEST_CASE("U8 standalone cluster") {
                     Contains("Invalid master URL: spark://h:x"));
 }
 
-TEST_CASE("U9 Kubernetes: Spark's own checks, then what this build lacks") {
+TEST_CASE("U9 Kubernetes: an image is needed, and a scheme that it has") {
   const std::string cluster = "--deploy-mode cluster --master ";
   const std::string image = " --conf spark.kubernetes.container.image=i ";
   CHECK_THROWS_WITH(parse(words(cluster + "k8s://https://h:1 app")),
                     "Must specify the driver container image");
   CHECK_THROWS_WITH(parse(words(cluster + "k8s:// app")),
                     "Must specify the driver container image");
-  CHECK_THROWS_WITH(parse(words(cluster + "k8s://h:1" + image + "app")),
-                    "Please specify spark.kubernetes.file.upload.path property.");
-  CHECK_THROWS_WITH(
-      parse(words(cluster + "k8s://h:1" + image + "local:///app")),
-      Contains("k8s://https://h:1") && Contains("no Kubernetes backend") && Contains("local[N]"));
+  CHECK_THROWS_WITH(parse(words("--master k8s://h:1 app")),
+                    "Must specify the executor container image");
+  const SubmitRequest request = parse(words(cluster + "k8s://h:1" + image + "local:///app"));
+  CHECK(request.manager == Manager::kKubernetes);
+  CHECK(request.master == "k8s://https://h:1");
   CHECK_THROWS_WITH(parse(words("--master k8s://ftp://h app")),
                     "Invalid Kubernetes master scheme: ftp found in URL: ftp://h");
+}
+
+TEST_CASE("--dry-run is for pods of cluster mode") {
+  const std::string image = " --conf spark.kubernetes.container.image=i --dry-run app";
+  CHECK(parse(words("--deploy-mode cluster --master k8s://h" + image)).dry_run);
+  CHECK_THROWS_WITH(parse(words("--master k8s://h" + image)), Contains("in client mode"));
+  CHECK_THROWS_WITH(parse(words("--deploy-mode cluster --master spark://h:1" + image)),
+                    Contains("--dry-run shows what --master k8s://"));
 }
 
 TEST_CASE("U11 the submit time is set when it is missing") {

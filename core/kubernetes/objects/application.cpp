@@ -36,9 +36,10 @@ void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files) 
   Json init = {{"name", "tinderbox-init"}, {"args", arguments_of(files)}};
   for (const char* same : {"image", "imagePullPolicy", "resources", "securityContext"})
     if (pod.container().contains(same)) init[same] = pod.container()[same];
-  // Proxies and trusted certificates are for fetching too.
-  if (pod.container().contains("env")) init["env"] = pod.container()["env"];
-  for (const Json& m : pod.container()["volumeMounts"]) append(init, "volumeMounts", m);
+  // Proxies and trusted certificates are for fetching too; secrets are not.
+  for (const Json& variable : pod.container().value("env", Json::array()))
+    if (variable.contains("value")) append(init, "env", variable);
+  append(init, "volumeMounts", pod.container()["volumeMounts"].back());
   append(pod.spec(), "initContainers", std::move(init));
 }
 

@@ -42,11 +42,13 @@ Json config_map(const std::string& name, const AppNames& names, const std::strin
   data[kPropertiesName] = "#Java properties built from Kubernetes config map with name: " + name +
                           "\n" + conf::to_properties(properties);
   data["spark.kubernetes.namespace"] = names.name_space;
-  size_t size = 0;
+  size_t size = 0, longest = 0;
   std::string largest;
   for (const auto& [key, text] : data.items()) {
-    size += key.size() + text.get_ref<const std::string&>().size();
-    if (largest.empty() || text.size() > data[largest].size()) largest = key;
+    const size_t bytes = text.get_ref<const std::string&>().size();
+    size += key.size() + bytes;
+    if (bytes > longest) largest = key;
+    longest = std::max(longest, bytes);
   }
   const auto most = static_cast<size_t>(conf.get(conf::kKubernetesConfigMapMaxSize));
   if (size > most)

@@ -153,8 +153,7 @@ class Builder {
     spec["ipFamilyPolicy"] = conf.get(conf::kKubernetesServiceFamilyPolicy);
     spec["ipFamilies"] = conf.get(conf::kKubernetesServiceFamilies);
     if (conf.get(conf::kKubernetesServiceNotReady)) spec["publishNotReadyAddresses"] = true;
-    // Without those of keys, which may change what a selector means.
-    spec["selector"] = pod_.metadata()["labels"];
+    add_pairs(spec, "selector", labels());
     const std::pair<const char*, int> ports[] = {
         {"driver-rpc-port", ports_.rpc}, {"blockmanager", ports_.blocks}, {"spark-ui", ports_.ui}};
     for (const auto& [port_name, port] : ports)

@@ -12,6 +12,7 @@
 #include "core/kubernetes/api.hpp"
 #include "core/kubernetes/objects/executor_pod.hpp"
 #include "core/kubernetes/pods/allocator.hpp"
+#include "core/kubernetes/pods/claims.hpp"
 #include "core/kubernetes/pods/failures.hpp"
 #include "core/machine.hpp"
 
@@ -32,6 +33,7 @@ struct PodManagerOptions {
   Duration patience{};           // with a pod that waits for what will not come
   Duration readiness_timeout{};  // of the driver's own pod; 0: it need not be ready
   bool own_claims = true, reuse_claims = true;
+  size_t max_claims = SIZE_MAX;  // no more are made: executors wait for one to come free
   bool delete_service = true;
   std::string decommission_label, decommission_label_value;  // empty: none
   uint64_t seed = 0;                                         // of pauses' jitter
@@ -144,13 +146,15 @@ class PodManager {
       Stop
     } what{};
     int64_t executor = 0;
-    int32_t profile = 0;
     int tries = 0;
     ApiRequest request;
   };
-  /// Beside the table, of an executor that the driver knows or that is watched for a reason.
-  struct Registered {
-    Time since{};
+  /// A pod and its claims while they are created: claims that belong to the driver come before the
+  /// pod, those that belong to the pod after it.
+  struct Birth {
+    Bytes pod;  // empty: it was asked for
+    std::vector<Bytes> claims;
+    size_t waiting = 0;  // for answers to claims
   };
 
   void on(const StartPods&, Effects& out);
@@ -178,6 +182,10 @@ class PodManager {
 
   void allocate(Effects& out);
   void create_pod(const Allocator::Create& what, Effects& out);
+  bool settle_claims(int64_t executor, std::vector<Json>& objects);
+  void ask_for_pod(int64_t executor, Effects& out);
+  void ask_for_claims(int64_t executor, const std::string& owner_uid, Effects& out);
+  void claim_answered(const Asked& asked, const ApiAnswered& e, Effects& out);
   void pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out);
   void creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out);
   void delete_pods(const std::vector<int64_t>& executors, Effects& out);
@@ -202,7 +210,9 @@ class PodManager {
   Phase phase_ = Phase::Starting;
   Time now_{};
   PodTable table_;
-  std::map<int64_t, Registered> registered_;
+  std::map<int64_t, Time> registered_;  // with the driver, since when
+  std::map<int64_t, Birth> births_;
+  Claims claims_;
   std::set<int64_t> told_;                  // ends that the driver knows of
   std::map<int64_t, uint64_t> in_vain_;     // executor → timer of its patience
   std::map<int64_t, std::string> reasons_;  // why those wait

@@ -66,6 +66,14 @@ PodState state_of(const PodView& pod, bool check_all) {
   return PodState::Unknown;
 }
 
+int64_t number_of(const ExecutorId& id) {
+  int64_t number = 0;
+  std::from_chars(id.value.data(), id.value.data() + id.value.size(), number);
+  return number;
+}
+
+ExecutorId id_of(int64_t number) { return {std::to_string(number)}; }
+
 std::optional<int64_t> executor_number(const PodView& pod) {
   const std::string text = pod.label(kExecutorLabel);
   int64_t number = 0;

@@ -35,6 +35,10 @@ struct PodEntry {
 /// By the executor's number: numbers are never used twice.
 using PodTable = std::map<int64_t, PodEntry>;
 
+/// 0: it is no number.
+int64_t number_of(const ExecutorId& id);
+ExecutorId id_of(int64_t number);
+
 /// The number of the label spark-exec-id. None: it is no executor's, or of a set and has no number
 /// yet.
 std::optional<int64_t> executor_number(const PodView& pod);
