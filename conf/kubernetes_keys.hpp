@@ -183,23 +183,17 @@ inline constexpr Key<bool> kKubernetesNoExecutorConfigMap{
 inline constexpr Key<Text> kKubernetesDecommissionScript{
     "spark.kubernetes.decommission.script", "/opt/decom.sh",
     "preStop command of executors; the default means this program's own"};
-inline constexpr Key<Opt<Text>> kKubernetesDeletionCost{
-    "spark.kubernetes.executor.podDeletionCost",
-    "pod-deletion-cost of executors that a Deployment may remove"};
 inline constexpr Key<Duration> kKubernetesExecutorGrace{
     "spark.kubernetes.executor.terminationGracePeriodSeconds", "30s", Unit::kSecond,
     "how long an executor pod may take to end"};
 inline constexpr Key<bool> kKubernetesDriverPodIp{
     "spark.kubernetes.executor.useDriverPodIP", "true",
     "executors reach the driver by its pod's address instead of its service"};
-inline constexpr Key<Opt<Text>> kKubernetesDecommissionLabel{
-    "spark.kubernetes.executor.decommissionLabel", "label of pods that are decommissioned"};
-inline constexpr Key<Opt<Text>> kKubernetesDecommissionLabelValue{
-    "spark.kubernetes.executor.decommissionLabelValue", "its value"};
 
 // How many pods, and when.
 inline constexpr Key<Text> kKubernetesAllocator{"spark.kubernetes.allocation.pods.allocator",
-                                                "direct", "direct, statefulset or deployment"};
+                                                "direct",
+                                                "how pods are made: direct, the only way yet"};
 inline constexpr Key<int> kKubernetesBatchSize{"spark.kubernetes.allocation.batch.size", "20",
                                                "pods that are asked for at once"};
 inline constexpr Key<Duration> kKubernetesBatchDelay{"spark.kubernetes.allocation.batch.delay",
@@ -235,9 +229,6 @@ inline constexpr Key<bool> kKubernetesWatcher{"spark.kubernetes.executor.enableA
 inline constexpr Key<bool> kKubernetesListFromCache{
     "spark.kubernetes.executor.enablePollingWithResourceVersion", "false",
     "the API server may answer lists from its cache"};
-inline constexpr Key<Duration> kKubernetesEventInterval{
-    "spark.kubernetes.executor.eventProcessingInterval", "1s", Unit::kMillisecond,
-    "longest time from a pod's end to what follows from it"};
 inline constexpr Key<Duration> kKubernetesMissingDelta{
     "spark.kubernetes.executor.missingPodDetectDelta", "30s", Unit::kMillisecond,
     "a registered executor may be so young and not be listed yet"};

@@ -115,6 +115,8 @@ void emit(YAML::Emitter& out, const Json& value) {
     out << YAML::EndSeq;
   } else if (value.is_string()) {
     emit_text(out, value.get_ref<const std::string&>());
+  } else if (value.is_null()) {
+    out << YAML::Null;
   } else {
     out << value.dump();
   }
@@ -135,6 +137,7 @@ nlohmann::json parse_yaml(std::string_view text) try {
 std::string to_yaml(const nlohmann::json& value) {
   YAML::Emitter out;
   out.SetSeqFormat(YAML::Block);
+  out.SetNullFormat(YAML::LowerNull);
   emit(out, value);
   return std::string(out.c_str()) + "\n";
 }

@@ -28,6 +28,9 @@ std::string config_map_name(const AppNames& names) {
 }  // namespace
 
 PodManagerOptions pod_manager_options(const conf::Conf& conf) {
+  if (const std::string kind = conf.get(conf::kKubernetesAllocator); kind != "direct")
+    throw conf::Error("spark.kubernetes.allocation.pods.allocator=" + kind +
+                      ": this build creates pods directly; leave the key away");
   PodManagerOptions o;
   o.allocator = allocator_options(conf);
   o.failures = failure_options(conf);
@@ -49,8 +52,6 @@ PodManagerOptions pod_manager_options(const conf::Conf& conf) {
                                            ? conf.get(conf::kAllocationMaxExecutors)
                                            : conf.get(conf::kExecutorInstances).value_or(2));
   o.delete_service = conf.get(conf::kKubernetesServiceDelete);
-  o.decommission_label = conf.get(conf::kKubernetesDecommissionLabel).value_or("");
-  o.decommission_label_value = conf.get(conf::kKubernetesDecommissionLabelValue).value_or("");
   return o;
 }
 

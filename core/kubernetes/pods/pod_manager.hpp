@@ -35,8 +35,7 @@ struct PodManagerOptions {
   bool own_claims = true, reuse_claims = true;
   size_t max_claims = SIZE_MAX;  // no more are made: executors wait for one to come free
   bool delete_service = true;
-  std::string decommission_label, decommission_label_value;  // empty: none
-  uint64_t seed = 0;                                         // of pauses' jitter
+  uint64_t seed = 0;  // of pauses' jitter
 };
 
 /// Errors: conf::Error.

@@ -15,8 +15,8 @@ namespace {
 using Ids = std::vector<int64_t>;
 
 /// An allocator and the pods that the API server shows.
-struct Bench {
-  explicit Bench(AllocatorOptions options = batches_of_five()) : allocator(options) {}
+struct AllocatorBench {
+  explicit AllocatorBench(AllocatorOptions options = batches_of_five()) : allocator(options) {}
 
   static AllocatorOptions batches_of_five() {
     AllocatorOptions o;
@@ -62,7 +62,7 @@ constexpr auto kRunning = PodState::Running;
 }  // namespace
 
 TEST_CASE("K1 K2 batches: the next one when all of the one before were seen") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 6}});
   CHECK(b.created() == Ids{1, 2, 3, 4, 5});
   CHECK(b.allocator.outstanding() == 5);
@@ -75,7 +75,7 @@ TEST_CASE("K1 K2 batches: the next one when all of the one before were seen") {
 }
 
 TEST_CASE("K3 what failed is replaced at once") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 5}});
   b.step();
   b.show_all({1, 2, 3, 4}, kRunning);
@@ -85,7 +85,7 @@ TEST_CASE("K3 what failed is replaced at once") {
 }
 
 TEST_CASE("K4 a pod that is never shown is given up after the creation timeout") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 1}});
   CHECK(b.created() == Ids{1});
   b.now += 600s;
@@ -97,7 +97,7 @@ TEST_CASE("K4 a pod that is never shown is given up after the creation timeout")
 }
 
 TEST_CASE("K5 fewer are wanted: what is new or pending for too long goes, never what runs") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 1}});
   b.step();
   b.show(1, kRunning);
@@ -115,7 +115,7 @@ TEST_CASE("K5 fewer are wanted: what is new or pending for too long goes, never 
 }
 
 TEST_CASE("K6 idle means strictly longer than the timeout") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 1}});
   b.step();
   b.show(1, kPending);
@@ -131,7 +131,7 @@ TEST_CASE("K6 idle means strictly longer than the timeout") {
 }
 
 TEST_CASE("K7 what registered with the driver is in use") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 5}});
   b.step();
   b.show_all({1, 2}, kPending);
@@ -143,7 +143,7 @@ TEST_CASE("K7 what registered with the driver is in use") {
 }
 
 TEST_CASE("K8 K9 resource profiles are counted apart") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 3}, {1, 4}});
   Allocator::Step step = b.step();
   CHECK(ids_of(step, 0) == Ids{1, 2, 3});
@@ -161,7 +161,7 @@ TEST_CASE("K8 K9 resource profiles are counted apart") {
 }
 
 TEST_CASE("K9 running pods stay when fewer are wanted") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 1}, {1, 2}});
   b.step();
   b.show(1, kRunning);
@@ -178,7 +178,7 @@ TEST_CASE("K9 running pods stay when fewer are wanted") {
 }
 
 TEST_CASE("K10 pods that wait for a node do not hold up the next batch") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 6}});
   b.step();
   b.show(1, kPending);
@@ -199,9 +199,9 @@ TEST_CASE("K11 slots are split evenly, the first get what is over") {
 }
 
 TEST_CASE("K12 no more than maxPendingPods are pending") {
-  AllocatorOptions options = Bench::batches_of_five();
+  AllocatorOptions options = AllocatorBench::batches_of_five();
   options.max_pending = 3;
-  Bench b(options);
+  AllocatorBench b(options);
   b.allocator.want({{0, 2}, {1, 3}});
   Allocator::Step step = b.step();
   CHECK(ids_of(step, 0) == Ids{1, 2});
@@ -223,10 +223,10 @@ TEST_CASE("K12 no more than maxPendingPods are pending") {
 TEST_CASE(
     "a profile has no more than maxPendingPodsPerRp pending, an application no more than its "
     "maximum") {
-  AllocatorOptions options = Bench::batches_of_five();
+  AllocatorOptions options = AllocatorBench::batches_of_five();
   options.max_pending_per_profile = 2;
   options.max_pods = 4;
-  Bench b(options);
+  AllocatorBench b(options);
   b.allocator.want({{0, 5}, {1, 1}});
   CHECK(b.created() == Ids{1, 2, 3});
   b.show_all({1, 2}, kRunning);
@@ -237,7 +237,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a pod that could not be created is asked for again under another number") {
-  Bench b;
+  AllocatorBench b;
   b.allocator.want({{0, 1}});
   CHECK(b.created() == Ids{1});
   b.allocator.not_created(1);

@@ -12,7 +12,7 @@ using conf::Conf;
 
 namespace {
 
-DriverInput input(const conf::Pairs& more = {}) {
+DriverInput driver_input(const conf::Pairs& more = {}) {
   DriverInput in;
   conf::Pairs pairs = {{"spark.master", "k8s://https://10.0.0.1:443"},
                        {"spark.kubernetes.container.image", "registry/app:1"}};
@@ -51,11 +51,11 @@ std::map<std::string, std::string> variables(const Json& container) {
 }  // namespace
 
 TEST_CASE("K24 K26 the objects of a plain submission") {
-  check_golden("driver-plain", driver_objects(input()));
+  check_golden("driver-plain", driver_objects(driver_input()));
 }
 
 TEST_CASE("K26 K29 the objects of a submission that sets everything") {
-  DriverInput in = input(
+  DriverInput in = driver_input(
       {{"spark.kubernetes.driver.container.image", "registry/driver:2"},
        {"spark.kubernetes.container.image.pullPolicy", "Always"},
        {"spark.kubernetes.container.image.pullSecrets", "one, two"},
@@ -111,7 +111,7 @@ TEST_CASE("K26 K29 the objects of a submission that sets everything") {
 }
 
 TEST_CASE("K26 a driver pod from a template: Spark's values win, the rest stays") {
-  DriverInput in = input({{"spark.kubernetes.driver.podTemplateContainerName", "main"}});
+  DriverInput in = driver_input({{"spark.kubernetes.driver.podTemplateContainerName", "main"}});
   in.driver_template = {"driver.yaml", R"(
 apiVersion: v1
 kind: Pod
@@ -148,7 +148,7 @@ TEST_CASE("malformed templates are refused in one line that names them") {
                         {"a: 1\na: 2", "the key 'a' stands twice in line 2"}};
   for (const Case& c : cases) {
     INFO(c.text);
-    DriverInput in = input();
+    DriverInput in = driver_input();
     in.driver_template = {"t.yaml", c.text};
     CHECK_THROWS_WITH(driver_objects(in), Contains("pod template 't.yaml': ") && Contains(c.want));
     in.driver_template = {};
@@ -176,14 +176,14 @@ TEST_CASE("K26 memory of the driver pod, by the keys that are set") {
       {{{memory, "1g"}, {"spark.driver.minMemoryOverhead", "500m"}}, "1524Mi"},
   };
   for (const Case& c : cases) {
-    const Json resources = container_of(input(c.pairs))["resources"];
+    const Json resources = container_of(driver_input(c.pairs))["resources"];
     CHECK(resources["requests"]["memory"] == c.want);
     CHECK(resources["limits"]["memory"] == c.want);
   }
 }
 
 TEST_CASE("K27 a service whose name would be too long gets a short one") {
-  DriverInput in = input();
+  DriverInput in = driver_input();
   in.names.prefix = std::string(60, 'a');
   const auto objects = driver_objects(in);
   const Json* service = named(objects, "Service");
@@ -194,23 +194,23 @@ TEST_CASE("K27 a service whose name would be too long gets a short one") {
 }
 
 TEST_CASE("K27 addresses of the driver are not the user's to set") {
-  CHECK_THROWS_WITH(driver_objects(input({{"spark.driver.host", "h"}})),
+  CHECK_THROWS_WITH(driver_objects(driver_input({{"spark.driver.host", "h"}})),
                     Contains("spark.driver.host is not supported in Kubernetes mode"));
-  CHECK_THROWS_WITH(driver_objects(input({{"spark.driver.bindAddress", "h"}})),
+  CHECK_THROWS_WITH(driver_objects(driver_input({{"spark.driver.bindAddress", "h"}})),
                     Contains("spark.driver.bindAddress is not supported in Kubernetes mode"));
 }
 
 TEST_CASE("K26 labels that are Spark's own are refused, references must be name:key") {
   for (const char* key : {"spark-role", "spark-app-selector", "spark-exec-id", "spark-version"})
     CHECK_THROWS_WITH(
-        driver_objects(input({{"spark.kubernetes.driver.label." + std::string(key), "x"}})),
+        driver_objects(driver_input({{"spark.kubernetes.driver.label." + std::string(key), "x"}})),
         "Label with key " + std::string(key) +
             " is not allowed as it is reserved for Spark bookkeeping operations.");
   for (const char* reference : {"name", ":key", "name:"})
     CHECK_THROWS_WITH(
-        driver_objects(input({{"spark.kubernetes.driver.secretKeyRef.X", reference}})),
+        driver_objects(driver_input({{"spark.kubernetes.driver.secretKeyRef.X", reference}})),
         Contains("SecretKeyRef must be in the form name:key."));
-  CHECK_THROWS_WITH(driver_objects(input({{"spark.driver.resource.gpu.amount", "1"}})),
+  CHECK_THROWS_WITH(driver_objects(driver_input({{"spark.driver.resource.gpu.amount", "1"}})),
                     Contains("vendor was not specified"));
 }
 
@@ -236,11 +236,12 @@ TEST_CASE("K29 volumes: what is missing, doubled or unknown is told") {
       {{{base + "emptyDir.a.mount.path", "/a"}, {base + "emptyDir.a.what", "x"}},
        ".what is unknown"},
   };
-  for (const Case& c : cases) CHECK_THROWS_WITH(driver_objects(input(c.pairs)), Contains(c.want));
+  for (const Case& c : cases)
+    CHECK_THROWS_WITH(driver_objects(driver_input(c.pairs)), Contains(c.want));
 }
 
 TEST_CASE("K24 a configuration that is too large for a config map is refused, with the reason") {
-  DriverInput in = input();
+  DriverInput in = driver_input();
   in.conf_files = {{"table.csv", std::string(1100000, 'x')}};
   CHECK_THROWS_WITH(driver_objects(in), Contains("more than the 1048576") && Contains("table.csv"));
   in.conf = in.conf.with(conf::kKubernetesConfigMapMaxSize, "2m");
@@ -249,16 +250,16 @@ TEST_CASE("K24 a configuration that is too large for a config map is refused, wi
 
 TEST_CASE("steps of Spark's that are excluded by name are left out") {
   const auto objects =
-      driver_objects(input({{"spark.kubernetes.driver.pod.excludedFeatureSteps",
-                             "org.apache.spark.deploy.k8s.features.NetworkPolicyFeatureStep,"
-                             "DriverServiceFeatureStep"}}));
+      driver_objects(driver_input({{"spark.kubernetes.driver.pod.excludedFeatureSteps",
+                                    "org.apache.spark.deploy.k8s.features.NetworkPolicyFeatureStep,"
+                                    "DriverServiceFeatureStep"}}));
   CHECK_FALSE(named(objects, "NetworkPolicy"));
   CHECK_FALSE(named(objects, "Service"));
   CHECK(objects.back()["kind"] == "ConfigMap");
 }
 
 TEST_CASE("a name that no label can hold is kept whole in an annotation") {
-  DriverInput in = input();
+  DriverInput in = driver_input();
   in.names.app_name = std::string(200, 'N');
   const Json metadata = pod_of(in)["metadata"];
   CHECK(metadata["labels"]["spark-app-name"] == std::string(63, 'n'));
@@ -266,8 +267,8 @@ TEST_CASE("a name that no label can hold is kept whole in an annotation") {
 }
 
 TEST_CASE("variables of the driver: the person's, then those nobody may change") {
-  const auto env = variables(container_of(
-      input({{"spark.kubernetes.driverEnv.A", "1"}, {"spark.kubernetes.driverEnv.2bad", "x"}})));
+  const auto env = variables(container_of(driver_input(
+      {{"spark.kubernetes.driverEnv.A", "1"}, {"spark.kubernetes.driverEnv.2bad", "x"}})));
   CHECK(env.at("A") == "1");
   CHECK_FALSE(env.contains("2bad"));
   CHECK(env.at("SPARK_USER") == "ann");

@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-ExecutorInput input(const conf::Pairs& more = {}) {
+ExecutorInput executor_input(const conf::Pairs& more = {}) {
   ExecutorInput in;
   conf::Pairs pairs = {{"spark.kubernetes.container.image", "registry/app:1"}};
   pairs.insert(pairs.end(), more.begin(), more.end());
@@ -37,11 +37,11 @@ Json container_of(const ExecutorInput& in, const ProfileSpec& profile = {}) {
 }  // namespace
 
 TEST_CASE("K28 the objects of a plain executor") {
-  check_golden("executor-plain", executor_objects(input(), "1", {}));
+  check_golden("executor-plain", executor_objects(executor_input(), "1", {}));
 }
 
 TEST_CASE("K28 K29 the objects of an executor with everything") {
-  ExecutorInput in = input(
+  ExecutorInput in = executor_input(
       {{"spark.executor.cores", "4"},
        {"spark.executor.memory", "8g"},
        {"spark.kubernetes.executor.request.cores", "500m"},
@@ -70,7 +70,7 @@ TEST_CASE("K28 K29 the objects of an executor with everything") {
 }
 
 TEST_CASE("K28 an executor from a template keeps what Spark does not set") {
-  ExecutorInput in = input();
+  ExecutorInput in = executor_input();
   in.pod_template = {
       "exec.yaml",
       "kind: Pod\nspec:\n  priorityClassName: low\n  tolerations: [{key: spot, "
@@ -80,8 +80,8 @@ TEST_CASE("K28 an executor from a template keeps what Spark does not set") {
 }
 
 TEST_CASE("an executor of another resource profile has what that asks for") {
-  const ExecutorInput in = input({{"spark.kubernetes.executor.request.cores", "100m"},
-                                  {"spark.executor.resource.fpga.vendor", "intel.com"}});
+  const ExecutorInput in = executor_input({{"spark.kubernetes.executor.request.cores", "100m"},
+                                           {"spark.executor.resource.fpga.vendor", "intel.com"}});
   const ProfileSpec profile{3, 8, 2048, {{"fpga", 2}}};
   const Json pod = executor_objects(in, "9", profile).front();
   const Json resources = pod["spec"]["containers"].back()["resources"];
@@ -92,7 +92,7 @@ TEST_CASE("an executor of another resource profile has what that asks for") {
 }
 
 TEST_CASE("K31 preStop is this program, or a script by key; none without decommissioning") {
-  ExecutorInput in = input();
+  ExecutorInput in = executor_input();
   CHECK_FALSE(container_of(in).contains("lifecycle"));
   in.decommission = true;
   CHECK(container_of(in)["lifecycle"]["preStop"]["exec"]["command"] ==
@@ -102,13 +102,13 @@ TEST_CASE("K31 preStop is this program, or a script by key; none without decommi
 }
 
 TEST_CASE("K28 a driver outside of pods owns nothing") {
-  ExecutorInput in = input();
+  ExecutorInput in = executor_input();
   in.driver_uid.clear();
   CHECK_FALSE(executor_objects(in, "1", {}).front()["metadata"].contains("ownerReferences"));
 }
 
 TEST_CASE("K28 the prefix of executors' names: from the application's, or checked") {
-  const ExecutorInput in = input();
+  const ExecutorInput in = executor_input();
   CHECK(executor_pod_prefix(in.conf, in.names) == in.names.prefix);
   AppNames names = in.names;
   names.prefix = std::string(250, 'p');
@@ -119,7 +119,7 @@ TEST_CASE("K28 the prefix of executors' names: from the application's, or checke
 }
 
 TEST_CASE("without an image there is no executor") {
-  ExecutorInput in = input();
+  ExecutorInput in = executor_input();
   in.conf = conf::Conf();
   CHECK_THROWS_WITH(check_executor_keys(in), "Must specify the executor container image");
 }

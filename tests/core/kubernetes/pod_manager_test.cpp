@@ -15,7 +15,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-PodManagerOptions options(const conf::Pairs& more = {}) {
+PodManagerOptions pod_options(const conf::Pairs& more = {}) {
   conf::Pairs pairs = {{"spark.kubernetes.container.image", "app:1"}};
   pairs.insert(pairs.end(), more.begin(), more.end());
   const conf::Conf conf = conf::Conf::of(pairs);
@@ -32,8 +32,8 @@ PodManagerOptions options(const conf::Pairs& more = {}) {
 const std::string kPods = "/api/v1/namespaces/jobs/pods";
 
 /// A PodManager, an API server that says yes, and what both did.
-struct Bench {
-  explicit Bench(PodManagerOptions o = options()) : machine(std::move(o)) {}
+struct PodBench {
+  explicit PodBench(PodManagerOptions o = pod_options()) : machine(std::move(o)) {}
 
   void feed(PodManager::Event event) {
     PodManager::Effects out;
@@ -171,8 +171,13 @@ std::pair<int, Bytes> status(int code, const std::string& message) {
 
 }  // namespace
 
+TEST_CASE("settings that cannot be had are refused") {
+  CHECK_THROWS_WITH(pod_options({{"spark.kubernetes.allocation.pods.allocator", "statefulset"}}),
+                    Contains("this build creates pods directly"));
+}
+
 TEST_CASE("K21 the beginning: its own pod, the config map, one list, one watch, then executors") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 3}});
   CHECK(b.seen == std::vector<std::string>{
                       "GET " + kPods + "/count-driver", "POST /api/v1/namespaces/jobs/configmaps",
@@ -189,7 +194,7 @@ TEST_CASE("K21 the beginning: its own pod, the config map, one list, one watch, 
 }
 
 TEST_CASE("no LIST in a steady state, however long it lasts") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 2}});
   b.show(b.pod(1, "Running"));
   b.show(b.pod(2, "Running"));
@@ -202,7 +207,7 @@ TEST_CASE("no LIST in a steady state, however long it lasts") {
 }
 
 TEST_CASE("K15 a driver pod that is not there ends the application with Spark's words") {
-  Bench b;
+  PodBench b;
   b.refuse = [](const ApiRequest& r) {
     return r.method == "GET" ? std::optional(status(404, "not found")) : std::nullopt;
   };
@@ -217,7 +222,7 @@ TEST_CASE("K15 a driver pod that is not there ends the application with Spark's 
 TEST_CASE("what may not be done ends it with the server's words") {
   for (const char* part : {"configmaps", "labelSelector", "count-driver"}) {
     INFO(part);
-    Bench b;
+    PodBench b;
     b.refuse = [&](const ApiRequest& r) {
       return r.path.find(part) != std::string::npos
                  ? std::optional(status(403, "User \"x\" cannot do that"))
@@ -230,9 +235,9 @@ TEST_CASE("what may not be done ends it with the server's words") {
 }
 
 TEST_CASE("a driver outside of pods asks for no pod of its own, and owns nothing") {
-  PodManagerOptions o = options();
+  PodManagerOptions o = pod_options();
   o.executors.driver_pod.clear();
-  Bench b(o);
+  PodBench b(o);
   b.begin({{0, 1}});
   CHECK(b.begun);
   for (const Json& object : b.created) CHECK_FALSE(object["metadata"].contains("ownerReferences"));
@@ -242,7 +247,7 @@ TEST_CASE("a driver outside of pods asks for no pod of its own, and owns nothing
 }
 
 TEST_CASE("without addresses of pods the driver's own pod must be ready, for a while") {
-  Bench b(options({{"spark.kubernetes.executor.useDriverPodIP", "false"}}));
+  PodBench b(pod_options({{"spark.kubernetes.executor.useDriverPodIP", "false"}}));
   b.begin({{0, 1}});
   CHECK_FALSE(b.begun);
   b.pass(1200ms);
@@ -251,7 +256,7 @@ TEST_CASE("without addresses of pods the driver's own pod must be ready, for a w
 }
 
 TEST_CASE("K17 an executor that failed: exit code and reasons first, then its pod is deleted") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
   PodView p = failed(b.pod(1, "Failed"), 137, "OOMKilled");
@@ -280,7 +285,7 @@ TEST_CASE("K17 an executor that failed: exit code and reasons first, then its po
 }
 
 TEST_CASE("K17 a pod that somebody deleted is no fault of the application") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
   PodView p = b.pod(1, "Running");
@@ -300,7 +305,7 @@ TEST_CASE("K17 a pod that somebody deleted is no fault of the application") {
 }
 
 TEST_CASE("K19 pods that are kept are marked as done with") {
-  Bench b(options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
+  PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
   b.begin({{0, 1}});
   b.show(failed(b.pod(1, "Failed"), 1, "Error"));
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
@@ -316,7 +321,7 @@ TEST_CASE("K19 pods that are kept are marked as done with") {
 
 TEST_CASE("K18 a registered executor that a full list lacks is lost after the delta") {
   for (const bool late : {false, true}) {
-    Bench b;
+    PodBench b;
     b.begin({{0, 1}});
     b.feed(ExecutorRegistered{{"1"}});  // at 7 ms
     b.now = Time{Duration(late ? 30'008'000 : 30'007'000)};
@@ -339,7 +344,7 @@ TEST_CASE("K18 a registered executor that a full list lacks is lost after the de
 
 TEST_CASE(
     "a watch that ends goes on where it was; 410 lists again; each after a pause of its own") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
   b.feed(WatchEnded{b.watches.back().ticket, 0, ""});
@@ -357,7 +362,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a server that stays away is asked ever more seldom, and found again") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
   std::vector<Duration> pauses;
@@ -379,8 +384,8 @@ TEST_CASE("a server that stays away is asked ever more seldom, and found again")
 }
 
 TEST_CASE("with the watch switched off pods are listed at intervals") {
-  Bench b(options({{"spark.kubernetes.executor.enableApiWatcher", "false"},
-                   {"spark.kubernetes.executor.enablePollingWithResourceVersion", "true"}}));
+  PodBench b(pod_options({{"spark.kubernetes.executor.enableApiWatcher", "false"},
+                          {"spark.kubernetes.executor.enablePollingWithResourceVersion", "true"}}));
   b.begin({{0, 1}});
   CHECK(b.watches.empty());
   b.items.push_back(
@@ -397,7 +402,7 @@ TEST_CASE("with the watch switched off pods are listed at intervals") {
 }
 
 TEST_CASE("batches begin a second apart, without one when nothing is missing") {
-  Bench b(options({{"spark.kubernetes.allocation.batch.size", "2"}}));
+  PodBench b(pod_options({{"spark.kubernetes.allocation.batch.size", "2"}}));
   b.begin({{0, 5}});
   CHECK(b.names("Pod").size() == 2);
   b.show(b.pod(1, "Pending"));
@@ -410,7 +415,7 @@ TEST_CASE("batches begin a second apart, without one when nothing is missing") {
 }
 
 TEST_CASE("K13 too many failures end the driver with exit code 11 and the last reason") {
-  Bench b(options({{"spark.executor.maxNumFailures", "2"}}));
+  PodBench b(pod_options({{"spark.executor.maxNumFailures", "2"}}));
   b.begin({{0, 1}});
   for (int64_t id = 1; id <= 3; ++id) {
     b.show(failed(b.pod(id, "Failed"), 1, "Error"));
@@ -424,7 +429,7 @@ TEST_CASE("K13 too many failures end the driver with exit code 11 and the last r
 }
 
 TEST_CASE("a quota is waited for, ever longer, and told") {
-  Bench b(options({{"spark.executor.maxNumFailures", "100"}}));
+  PodBench b(pod_options({{"spark.executor.maxNumFailures", "100"}}));
   bool full = true;
   b.refuse = [&](const ApiRequest& r) {
     return full && r.method == "POST" && r.path.ends_with("/pods")
@@ -447,7 +452,7 @@ TEST_CASE("a quota is waited for, ever longer, and told") {
 
 TEST_CASE("an invalid pod, or one that may not be made, ends the application at once") {
   for (const int code : {422, 403}) {
-    Bench b;
+    PodBench b;
     b.refuse = [&](const ApiRequest& r) {
       return r.method == "POST" && r.path.ends_with("/pods") ? std::optional(status(code, "no"))
                                                              : std::nullopt;
@@ -460,7 +465,7 @@ TEST_CASE("an invalid pod, or one that may not be made, ends the application at 
 }
 
 TEST_CASE("an answer that gets lost is asked for again; a pod that is there already is ours") {
-  Bench b;
+  PodBench b;
   int lost = 2;
   bool made = false;
   b.refuse = [&](const ApiRequest& r) -> std::optional<std::pair<int, Bytes>> {
@@ -478,7 +483,7 @@ TEST_CASE("an answer that gets lost is asked for again; a pod that is there alre
 
 TEST_CASE(
     "an image that is not there: told at once, given up after a while when nothing ever ran") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 2}});
   b.show(stuck(b.pod(1, "Pending"), "ErrImagePull"));
   REQUIRE(b.held.size() == 1);
@@ -492,7 +497,7 @@ TEST_CASE(
 }
 
 TEST_CASE("while others run, a pod that cannot start only counts as a failure, and goes") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 2}});
   b.show(b.pod(1, "Running"));
   b.feed(ExecutorRegistered{{"1"}});
@@ -503,7 +508,7 @@ TEST_CASE("while others run, a pod that cannot start only counts as a failure, a
 }
 
 TEST_CASE("a pod without a node is told in the scheduler's words and waited for") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   PodView p = b.pod(1, "Pending");
   p.unscheduled = "0/1 nodes are available: 1 Insufficient cpu.";
@@ -517,7 +522,7 @@ TEST_CASE("a pod without a node is told in the scheduler's words and waited for"
 }
 
 TEST_CASE("K22 an executor that was told to end has a while before its pod is deleted") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 2}});
   b.show(b.pod(1, "Running"));
   b.show(b.pod(2, "Running"));
@@ -536,9 +541,9 @@ TEST_CASE("K22 an executor that was told to end has a while before its pod is de
 
 TEST_CASE("K14 a claim that is free goes to the next executor; one of another size does not") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
-  Bench b(options({{volume + "mount.path", "/data"},
-                   {volume + "options.claimName", "OnDemand"},
-                   {volume + "options.sizeLimit", "1Gi"}}));
+  PodBench b(pod_options({{volume + "mount.path", "/data"},
+                          {volume + "options.claimName", "OnDemand"},
+                          {volume + "options.sizeLimit", "1Gi"}}));
   b.begin({{0, 1}});
   CHECK(b.count_seen("POST /api/v1/namespaces/jobs/persistentvolumeclaims") == 1);
   CHECK(b.created.at(1)["kind"] == "PersistentVolumeClaim");
@@ -559,11 +564,11 @@ TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refu
                        {volume + "options.claimName", "OnDemand"},
                        {"spark.executor.instances", "1"},
                        {"spark.kubernetes.driver.waitToReusePersistentVolumeClaim", "true"}};
-  Bench b(options(pairs));
+  PodBench b(pod_options(pairs));
   b.begin({{0, 2}});
   CHECK(b.names("Pod") == std::vector<std::string>{"count-1-exec-1"});
   CHECK_THAT(b.held.back(), Contains("all 1 claims are in use"));
-  Bench refused(options(pairs));
+  PodBench refused(pod_options(pairs));
   refused.refuse = [](const ApiRequest& r) {
     return r.path.ends_with("persistentvolumeclaims") ? std::optional(status(422, "no class"))
                                                       : std::nullopt;
@@ -576,9 +581,9 @@ TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refu
 
 TEST_CASE("claims that belong to their pod come after it") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
-  Bench b(options({{volume + "mount.path", "/data"},
-                   {volume + "options.claimName", "OnDemand"},
-                   {"spark.kubernetes.driver.ownPersistentVolumeClaim", "false"}}));
+  PodBench b(pod_options({{volume + "mount.path", "/data"},
+                          {volume + "options.claimName", "OnDemand"},
+                          {"spark.kubernetes.driver.ownPersistentVolumeClaim", "false"}}));
   b.begin({{0, 1}});
   REQUIRE(b.created.size() == 3);
   CHECK(b.created[1]["kind"] == "Pod");
@@ -587,7 +592,7 @@ TEST_CASE("claims that belong to their pod come after it") {
 }
 
 TEST_CASE("executors prefer the nodes where tasks that wait have their data") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
   b.created.clear();
@@ -604,7 +609,7 @@ TEST_CASE("executors prefer the nodes where tasks that wait have their data") {
 }
 
 TEST_CASE("K16 K21 the end: all that belongs to the application is asked to go, by its labels") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.feed(StopPods{});
   CHECK_FALSE(b.stopped);
@@ -624,7 +629,7 @@ TEST_CASE("K16 K21 the end: all that belongs to the application is asked to go, 
 }
 
 TEST_CASE("an end without a server is over after a while all the same") {
-  Bench b;
+  PodBench b;
   b.begin({{0, 1}});
   b.feed(StopPods{});
   b.calls.clear();

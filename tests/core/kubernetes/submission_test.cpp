@@ -19,7 +19,7 @@ Bytes object(const std::string& kind, const std::string& name) {
   return Json{{"apiVersion", "v1"}, {"kind", kind}, {"metadata", {{"name", name}}}}.dump();
 }
 
-SubmissionOptions options() {
+SubmissionOptions submission_options() {
   SubmissionOptions o;
   o.app_name = "count";
   o.app_id = "spark-1";
@@ -82,8 +82,8 @@ struct Server {
 };
 
 /// A submission and its server, over virtual time.
-struct Bench {
-  explicit Bench(SubmissionOptions o = options()) : machine(std::move(o)) {}
+struct SubmissionBench {
+  explicit SubmissionBench(SubmissionOptions o = submission_options()) : machine(std::move(o)) {}
 
   void feed(Submission::Event event) {
     Submission::Effects out;
@@ -169,7 +169,7 @@ PodView waiting(PodView p, const std::string& reason) {
 }  // namespace
 
 TEST_CASE("K24 the pod first, then what it owns, the config map last; then it waits") {
-  Bench b;
+  SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
   CHECK(b.server.seen ==
@@ -189,7 +189,7 @@ TEST_CASE("K24 the pod first, then what it owns, the config map last; then it wa
 }
 
 TEST_CASE("each phase is told, and its end; the exit code is 0 whatever the driver's was") {
-  Bench b;
+  SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
   b.show(b.pod("Running"));
@@ -206,9 +206,9 @@ TEST_CASE("each phase is told, and its end; the exit code is 0 whatever the driv
 }
 
 TEST_CASE("without waiting it says what was deployed") {
-  SubmissionOptions o = options();
+  SubmissionOptions o = submission_options();
   o.wait = false;
-  Bench b(o);
+  SubmissionBench b(o);
   b.feed(StartSubmission{});
   b.run();
   REQUIRE(b.exit);
@@ -222,7 +222,7 @@ TEST_CASE("any answer that gets lost, before or after it had an effect, is asked
   for (const bool before : {true, false})
     for (size_t lost = 0; lost < 3; ++lost) {
       INFO((before ? "request " : "answer ") << lost);
-      Bench b;
+      SubmissionBench b;
       (before ? b.server.lost_before : b.server.lost_after).insert(lost);
       b.feed(StartSubmission{});
       b.run();
@@ -237,7 +237,7 @@ TEST_CASE("a random half of the answers lost: all is there once, or nothing is")
   INFO("seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
-    Bench b;
+    SubmissionBench b;
     for (size_t i = 0; i < 60; ++i)
       if (random() % 2) (random() % 2 ? b.server.lost_before : b.server.lost_after).insert(i);
     b.feed(StartSubmission{});
@@ -255,7 +255,7 @@ TEST_CASE("a random half of the answers lost: all is there once, or nothing is")
 TEST_CASE("whatever is refused after the pod, the pod goes and all with it") {
   for (const char* kind : {"services", "configmaps"}) {
     INFO(kind);
-    Bench b;
+    SubmissionBench b;
     b.server.refuse = [&](const ApiRequest& r) {
       return r.path.find(kind) != std::string::npos ? 403 : 0;
     };
@@ -269,7 +269,7 @@ TEST_CASE("whatever is refused after the pod, the pod goes and all with it") {
 }
 
 TEST_CASE("a pod that is refused ends it with the server's words, nothing else is asked") {
-  Bench b;
+  SubmissionBench b;
   b.server.refuse = [](const ApiRequest&) { return 403; };
   b.feed(StartSubmission{});
   b.run();
@@ -281,7 +281,7 @@ TEST_CASE("a pod that is refused ends it with the server's words, nothing else i
 }
 
 TEST_CASE("another pod of that name stays what it is") {
-  Bench b;
+  SubmissionBench b;
   b.server.objects[kPod] = {{"metadata", {{"name", "count-driver"}, {"uid", "other"}}}};
   b.feed(StartSubmission{});
   b.run();
@@ -293,7 +293,7 @@ TEST_CASE("another pod of that name stays what it is") {
 TEST_CASE("killed after any request, a pod is there alone or with what it owns") {
   for (size_t at = 0; at <= 3; ++at) {
     INFO("after " << at);
-    Bench b;
+    SubmissionBench b;
     b.killed_at = at;
     b.feed(StartSubmission{});
     b.run();
@@ -305,7 +305,7 @@ TEST_CASE("killed after any request, a pod is there alone or with what it owns")
 }
 
 TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the present state") {
-  Bench b;
+  SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
   b.show(b.pod("Pending"));
@@ -327,7 +327,7 @@ TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the p
 }
 
 TEST_CASE("an image that is not there ends the wait with the reason, and removes the pod") {
-  Bench b;
+  SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
   b.show(waiting(b.pod("Pending"), "ErrImagePull"));
@@ -343,7 +343,7 @@ TEST_CASE("an image that is not there ends the wait with the reason, and removes
 }
 
 TEST_CASE("an image that comes in the end was worth the wait") {
-  Bench b;
+  SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
   b.show(waiting(b.pod("Pending"), "ErrImagePull"));
@@ -354,9 +354,9 @@ TEST_CASE("an image that comes in the end was worth the wait") {
 }
 
 TEST_CASE("files are sent once the init container runs, again while it does not listen yet") {
-  SubmissionOptions o = options();
+  SubmissionOptions o = submission_options();
   o.uploads = {{"/home/app", "app"}, {"/home/data", "data"}};
-  Bench b(o);
+  SubmissionBench b(o);
   b.feed(StartSubmission{});
   b.run();
   CHECK(b.files.empty());
