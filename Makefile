@@ -166,6 +166,11 @@ one: $(B)/libraries
 test: test-packages all $(TEST_APPS) $(BENCH_APPS) $(TEST_BIN) $(B)/tests/sim
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/scripts/all.sh
 
+##: the same against a real Kubernetes, started from nothing: ONLY='case' chooses some, KEEP=1 leaves it up
+.PHONY: test-kubernetes
+test-kubernetes: test-packages all $(TEST_APPS)
+	@ONLY='$(ONLY)' tests/kubernetes/run.sh
+
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=] [CHAOS_INSIDE=alone]
 .PHONY: chaos
 chaos: test-packages all $(B)/tests/chaos

@@ -1,0 +1,26 @@
+#!/bin/bash
+# The cases of tests/kubernetes/cases against a real Kubernetes, from nothing. Ends with `N passed, N failed`, each line
+# `ok - …` or `FAILED - …` of a case counting one. ONLY=word runs the cases so named; KEEP=1 leaves the cluster up.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+export TINDERBOX=${TINDERBOX:-$PWD/build/tinderbox}
+logs=$PWD/build/test-logs
+mkdir -p "$logs"
+tests/kubernetes/up >/dev/null || { echo "0 passed, 1 failed"; exit 1; }
+[ -n "${KEEP:-}" ] || trap tests/kubernetes/down EXIT
+tests/kubernetes/load_image localhost/tinderbox:test "$TINDERBOX" /tinderbox 185:185 || exit 1
+passed=0 failed=0
+for script in tests/kubernetes/cases/*_test.sh; do
+  name=$(basename "$script" .sh)
+  [[ $name == *"${ONLY:-}"* ]] || continue
+  start=$SECONDS status=0
+  timeout -k 10 900 "$script" >"$logs/kubernetes-$name.log" 2>&1 </dev/null || status=$?
+  ok=$(grep -c '^ok - ' "$logs/kubernetes-$name.log")
+  bad=$(grep -c '^FAILED - ' "$logs/kubernetes-$name.log")
+  [ $status = 0 ] || [ "$bad" != 0 ] || bad=1
+  passed=$((passed + ok)) failed=$((failed + bad))
+  printf '%-28s %s of %s, %s s\n' "$name" "$ok" $((ok + bad)) $((SECONDS - start))
+  [ "$bad" = 0 ] || sed 's/^/    /' "$logs/kubernetes-$name.log"
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ] && [ $passed != 0 ]
