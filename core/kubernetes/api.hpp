@@ -49,7 +49,9 @@ struct ApiAnswered {
   uint64_t ticket = 0;
   int status = 0;  // 0: none came
   Bytes body;
-  std::string error;  // why none came
+  std::string error;      // why none came
+  bool arrived = true;    // the server may have got the request all the same
+  bool hopeless = false;  // another try would end the same
   bool ok() const { return status >= 200 && status < 300; }
 };
 struct PodChanged {

@@ -57,6 +57,11 @@ class Connection {
       credentials_.refused();
     }
   }
+  /// Of the last exchange, when it had no answer.
+  net::HttpSession::Fault fault() {
+    const auto last = session();
+    return last ? last->fault() : net::HttpSession::Fault::Hopeless;
+  }
   void cancel() {
     net::Lock lock(mutex_);
     cancelled_ = true;
@@ -213,13 +218,17 @@ class ApiService::Impl {
   }
 
   ApiAnswered answer(Connection& connection, const CallApi& what) {
-    ApiAnswered answered{what.ticket, 0, {}, {}};
+    ApiAnswered answered;
+    answered.ticket = what.ticket;
     for (int tries = 0; tries < kPatience; ++tries) {
       Result<net::HttpReply> reply = connection.exchange(
           what.request,
           [](net::HttpSession& session, const net::HttpCall& c) { return session.call(c); });
       if (!reply) {
+        const net::HttpSession::Fault fault = connection.fault();
         answered.error = reply.error().message;
+        answered.arrived = fault == net::HttpSession::Fault::CutShort;
+        answered.hopeless = fault == net::HttpSession::Fault::Hopeless;
         return answered;
       }
       answered.status = reply->status;
@@ -251,7 +260,7 @@ class ApiService::Impl {
       ended.error = reply.error().message;
     } else if (reply->status != 200) {
       ended.status = reply->status;
-      ended.error = failure({what.ticket, reply->status, reply->body, {}});
+      ended.error = failure(ApiAnswered{what.ticket, reply->status, reply->body, {}});
     } else {
       ended.status = lines.status();
       ended.error = lines.error();

@@ -58,22 +58,30 @@ void add_chain(SSL_CTX* context, const std::string& pem) {
 
 class HttpSession::Impl {
  public:
+  using Fault = HttpSession::Fault;
+
   explicit Impl(HttpServerAddress address) : address_(std::move(address)) {}
 
   Result<HttpReply> send(const HttpCall& call, const std::function<bool(std::string_view)>* sink) {
     std::shared_ptr<httplib::ClientImpl> client;
+    fault_ = Fault::Hopeless;
     if (Result<bool> ready = open(client); !ready) return ready.error();
+    fault_ = Fault::None;
     HttpReply reply;
     bool too_large = false;
     const httplib::Request request = request_of(call, reply, sink, too_large);
     const httplib::Result result = client->send(request);
     if (cancelled_) return Error{"the request was cancelled"};
     if (too_large) return Error{"the answer of " + shown() + " is too large"};
-    if (!result && !(sink && reply.status == 200 && result.error() == httplib::Error::Canceled))
+    const bool stopped = sink && reply.status == 200 && result.error() == httplib::Error::Canceled;
+    fault_ = result || stopped ? Fault::None : fault_of(result.error());
+    if (!result && !stopped)
       return Error{shown() + ": " + failure_text(static_cast<int>(result.error()), trust_name_)};
     if (result) take_headers(*result, reply);
     return reply;
   }
+
+  Fault fault() const { return fault_; }
 
   void cancel() {
     cancelled_ = true;
@@ -113,6 +121,13 @@ class HttpSession::Impl {
     to.status = from.status;
     for (const auto& [name, value] : from.headers)
       to.headers.emplace(absl::AsciiStrToLower(name), value);
+  }
+
+  static Fault fault_of(httplib::Error error) {
+    using E = httplib::Error;
+    if (error == E::Read || error == E::Write || error == E::Canceled) return Fault::CutShort;
+    if (error == E::SSLServerVerification || error == E::SSLLoadingCerts) return Fault::Hopeless;
+    return Fault::Unreachable;
   }
 
   std::string shown() const { return "'" + address_.url + "'"; }
@@ -201,6 +216,7 @@ class HttpSession::Impl {
   std::mutex mutex_;
   std::shared_ptr<httplib::ClientImpl> client_;
   std::string prefix_, trust_name_;
+  Fault fault_ = Fault::None;
 };
 
 HttpSession::HttpSession(HttpServerAddress address)
@@ -213,6 +229,8 @@ Result<HttpReply> HttpSession::stream(const HttpCall& call,
                                       const std::function<bool(std::string_view)>& sink) {
   return impl_->send(call, &sink);
 }
+
+HttpSession::Fault HttpSession::fault() const { return impl_->fault(); }
 
 void HttpSession::cancel() { impl_->cancel(); }
 

@@ -49,6 +49,14 @@ class HttpSession {
   /// The body of a 200 answer goes to `sink` part by part (false: stop); that of another status is
   /// in the reply. Returns when the server ended it, or after cancel().
   Result<HttpReply> stream(const HttpCall& call, const std::function<bool(std::string_view)>& sink);
+  /// Why the last call had no answer.
+  enum class Fault : uint8_t {
+    None,
+    Unreachable,  // the server did not get it
+    CutShort,     // it may have got it
+    Hopeless,     // another try would end the same: a certificate, an address that is none
+  };
+  Fault fault() const;
   /// Ends a call that is under way, and all that come.
   void cancel();
 

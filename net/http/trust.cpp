@@ -18,14 +18,15 @@ Trust usual_trust() {
   std::vector<std::string> places = {"/etc/ssl/certs/ca-certificates.crt",
                                      "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
   if (!chosen.empty()) places = {chosen};
+  const std::string advice = ": set SSL_CERT_FILE to a bundle that has its issuer";
   for (const std::string& place : places) {
     std::ifstream file(place, std::ios::binary);
     std::ostringstream text;
-    if (file && text << file.rdbuf()) return {text.str(), "'" + place + "'"};
+    if (file && text << file.rdbuf()) return {text.str(), "'" + place + "'" + advice};
   }
   // A file that was asked for but is not there must not silently become another one.
   if (!chosen.empty()) return {"", "'" + chosen + "' (SSL_CERT_FILE), which cannot be read"};
-  return {std::string(built_in_ca_certificates()), "the built-in bundle"};
+  return {std::string(built_in_ca_certificates()), "the built-in bundle" + advice};
 }
 
 x509_store_st* certificate_store(const std::string& pem) {
@@ -55,8 +56,7 @@ std::string failure_text(int httplib_error, const std::string& trust) {
       return "no TLS connection";
     case E::SSLLoadingCerts:
     case E::SSLServerVerification:
-      return "its certificate is not trusted by " + trust +
-             ": set SSL_CERT_FILE to a bundle that has its issuer";
+      return "its certificate is not trusted by " + trust;
     default:
       return httplib::to_string(error);
   }

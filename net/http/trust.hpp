@@ -10,7 +10,7 @@ namespace tinderbox::net {
 /// A bundle of certificate authorities.
 struct Trust {
   std::string pem;
-  std::string name;  // for messages
+  std::string name;  // for messages, with what can be done when it trusts somebody not
 };
 
 /// SSL_CERT_FILE, the system's bundle or the built-in one. A file that was asked for and cannot be

@@ -49,7 +49,7 @@ void Submission::repeat(Effects& out) {
 
 /// No answer, or one that says: not now.
 bool Submission::worth_another_try(const ApiAnswered& e) const {
-  return tries_ < kTries && (e.status == 0 || e.status >= 500);
+  return tries_ < kTries && !e.hopeless && (e.status == 0 || e.status >= 500);
 }
 
 void Submission::try_again(Effects& out) {
@@ -87,7 +87,7 @@ void Submission::pod_answered(const ApiAnswered& e, Effects& out) {
     step_ = Step::FindPod;
     return call(get_object(pod_path()), out);
   }
-  maybe_created_ |= e.status == 0;
+  maybe_created_ |= e.status == 0 && e.arrived;
   if (worth_another_try(e)) return try_again(out);
   const std::string what = "cannot create the driver pod " + options_.pod_name + " in namespace " +
                            options_.name_space + ": " + failure(e);
