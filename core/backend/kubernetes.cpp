@@ -101,8 +101,7 @@ class KubernetesBackend final : public Backend {
     place_.post(BackendExecutorExited{e.executor, e.exit_code, e.message, "", !e.exit_code});
   }
   void apply(const k8s::PodLeaving& e) {
-    if (place_.conf.get(conf::kDecommissionEnabled))
-      place_.post(BackendExecutorDecommissioned{e.executor, e.message, ""});
+    place_.post(BackendExecutorDecommissioned{e.executor, e.message, ""});
   }
   void apply(const k8s::PodsHeld& e) { place_.post(BackendStatus{e.reason}); }
   void apply(const k8s::PodsGiveUp& e) {
@@ -126,8 +125,7 @@ class KubernetesBackend final : public Backend {
     x.names.app_id = place_.conf.get(conf::kAppId).value_or("spark-" + uuid);
     x.names.app_name = place_.app_name;
     x.names.unique = k8s::unique_id(run_seed(place_.loop.now()), epoch_millis(place_.loop.now()));
-    x.names.prefix = k8s::bounded_name(k8s::dns_name(place_.app_name + "-" + x.names.unique), "",
-                                       k8s::kLongestPrefix);
+    x.names.prefix = k8s::resource_prefix(place_.app_name, x.names.unique);
     x.names.name_space = place_.conf.get(conf::kKubernetesNamespace);
     x.names.user = net::user_name();
     x.pod_prefix = k8s::executor_pod_prefix(place_.conf, x.names);

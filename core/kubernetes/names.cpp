@@ -45,6 +45,13 @@ std::string dns_name(std::string_view text) {
   return out;
 }
 
+std::string resource_prefix(std::string_view app_name, std::string_view unique) {
+  std::string stem = dns_name(app_name);
+  while (stem.ends_with('-')) stem.pop_back();
+  if (stem.empty()) stem = "spark";
+  return bounded_name(stem, "-" + std::string(unique), kLongestOwnPrefix);
+}
+
 std::string label_value(std::string_view text) {
   std::string out;
   for (const char c : conf::trimmed(text)) {

@@ -7,8 +7,11 @@
 
 namespace tinderbox::core::kubernetes {
 
-inline constexpr size_t kLongestLabel = 63;    // of labels' values, services and host names
-inline constexpr size_t kLongestName = 253;    // of pods, config maps, claims and secrets
+inline constexpr size_t kLongestLabel = 63;  // of labels' values, services and host names
+inline constexpr size_t kLongestName = 253;  // of pods, config maps, claims and secrets
+/// Of what names begin with that we choose ourselves: kubelets make files whose names hold those of
+/// the pod, its namespace, its container and more, 255 bytes together.
+inline constexpr size_t kLongestOwnPrefix = 80;
 inline constexpr size_t kLongestPrefix = 237;  // of executor pods: room for `-exec-` and a number
 
 // The labels that Spark's objects carry. Source: Spark 4.3 deploy.k8s.Constants.
@@ -32,6 +35,10 @@ std::string bounded_name(std::string_view stem, std::string_view suffix, size_t 
 /// What a DNS name may hold of any text: small letters, digits and single dashes, beginning with a
 /// letter. May be empty. Source: Spark 4.3 KubernetesConf.getResourceNamePrefix.
 std::string dns_name(std::string_view text);
+
+/// What the names of an application's objects begin with: its name and what makes it one of its
+/// kind. Source: Spark 4.3 KubernetesConf.getResourceNamePrefix.
+std::string resource_prefix(std::string_view app_name, std::string_view unique);
 
 /// The same text as the value of a label: what is not allowed there becomes a dash.
 /// Source: Spark 4.3 KubernetesConf.getAppNameLabel.

@@ -52,7 +52,7 @@ int64_t slow(int64_t x) {
 
 int64_t greedy(int64_t x) {
   const char* id = std::getenv("SPARK_EXECUTOR_ID");
-  if (x == 0 && id && std::string(id) == "1") eat();
+  if (id && std::string(id) == "1") eat();
   return x;
 }
 

@@ -37,10 +37,7 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
     look_for_trouble(*number, pod, out);
   else
     in_vain_.erase(*number), reasons_.erase(*number);
-  if (state == PodState::Terminating && before == PodState::Running)
-    out.push_back(PodLeaving{
-        id_of(*number),
-        "Its pod is being deleted" + (pod.disruption.empty() ? "" : ": " + pod.disruption)});
+  if (state == PodState::Terminating && before == PodState::Running) leaves(*number, pod, out);
   if (has_ended(entry.state)) ended(*number, pod, entry.state, out);
   if (deleted) {
     allocator_.gone(*number);
@@ -49,14 +46,30 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   }
 }
 
+namespace {
+
+std::string deleted_message(int64_t executor, const PodView& pod) {
+  return "The executor with id " + std::to_string(executor) +
+         " was deleted by a user or the framework." +
+         (pod.disruption.empty() ? "" : " " + pod.disruption);
+}
+
+}  // namespace
+
+/// It has its grace period to move what it holds; without decommissioning it ends right away.
+void PodManager::leaves(int64_t executor, const PodView& pod, Effects& out) {
+  const std::string message = deleted_message(executor, pod);
+  if (options_.executors.decommission)
+    out.push_back(PodLeaving{id_of(executor), message});
+  else if (told_.insert(executor).second)
+    out.push_back(PodGone{id_of(executor), std::nullopt, message});
+}
+
 /// Told once. The pod goes afterwards, or is marked as done with.
 void PodManager::ended(int64_t executor, const PodView& pod, PodState state, Effects& out) {
   const bool news = told_.insert(executor).second;
   if (state == PodState::Deleted) {
-    if (news)
-      out.push_back(PodGone{id_of(executor), std::nullopt,
-                            "The executor with id " + std::to_string(executor) +
-                                " was deleted by a user or the framework."});
+    if (news) out.push_back(PodGone{id_of(executor), std::nullopt, deleted_message(executor, pod)});
     return;
   }
   const std::string message = end_message(pod, executor);

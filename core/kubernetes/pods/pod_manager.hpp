@@ -191,6 +191,7 @@ class PodManager {
   NodeWeights node_weights() const;
 
   void take(const PodView& pod, bool deleted, Effects& out);
+  void leaves(int64_t executor, const PodView& pod, Effects& out);
   void ended(int64_t executor, const PodView& pod, PodState state, Effects& out);
   void look_for_trouble(int64_t executor, const PodView& pod, Effects& out);
   void look_for_missing(Effects& out);

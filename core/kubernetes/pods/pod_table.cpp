@@ -56,9 +56,11 @@ std::string explained(int32_t code) {
 }  // namespace
 
 PodState state_of(const PodView& pod, bool check_all) {
-  const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
-  if (!pod.deletion_time.empty() && !ended)
-    return pod.phase == "Running" ? PodState::Terminating : PodState::Deleted;
+  // Whatever it ends with then is no word of its own.
+  if (!pod.deletion_time.empty())
+    return pod.phase == "Running" && running_state(pod, check_all) == PodState::Running
+               ? PodState::Terminating
+               : PodState::Deleted;
   if (pod.phase == "Pending") return PodState::Pending;
   if (pod.phase == "Running") return running_state(pod, check_all);
   if (pod.phase == "Failed") return PodState::Failed;

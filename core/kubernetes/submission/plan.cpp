@@ -54,18 +54,9 @@ class Planner {
     names.app_name = input_.conf.get(conf::kAppName).value_or("spark");
     names.unique = unique_id(random, world_.now_ms);
     names.prefix = input_.conf.get(conf::kKubernetesDriverNamePrefix)
-                       .value_or(prefix_of(names.app_name, names.unique));
+                       .value_or(resource_prefix(names.app_name, names.unique));
     names.name_space = input_.conf.get(conf::kKubernetesNamespace);
     names.user = world_.user;
-  }
-
-  /// Room for the longest ending, so that all names of an application begin alike.
-  static std::string prefix_of(const std::string& app_name, const std::string& unique) {
-    constexpr size_t kEndings = 30;
-    std::string stem = dns_name(app_name);
-    while (stem.ends_with('-')) stem.pop_back();
-    if (stem.empty()) return "spark-" + unique;
-    return bounded_name(stem, "-" + unique, kLongestName - kEndings);
   }
 
   void place_application() {

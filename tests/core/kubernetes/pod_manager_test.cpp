@@ -285,23 +285,43 @@ TEST_CASE("K17 an executor that failed: exit code and reasons first, then its po
 }
 
 TEST_CASE("K17 a pod that somebody deleted is no fault of the application") {
-  PodBench b;
-  b.begin({{0, 1}});
-  b.show(b.pod(1, "Running"));
-  PodView p = b.pod(1, "Running");
-  p.deletion_time = "now";
-  p.disruption = "EvictionByEvictionAPI: drained";
-  b.show(p);
-  REQUIRE(b.leaving.size() == 1);
-  CHECK(b.leaving[0].message == "Its pod is being deleted: EvictionByEvictionAPI: drained");
-  CHECK(b.gone.empty());
-  b.show(p, true);
-  REQUIRE(b.gone.size() == 1);
-  CHECK(b.gone[0] == PodGone{{"1"},
-                             std::nullopt,
-                             "The executor with id 1 was deleted by a user or the framework."});
-  b.pass(2s);
-  CHECK(b.names("Pod").back() == "count-1-exec-2");
+  const std::string words =
+      "The executor with id 1 was deleted by a user or the framework. EvictionByEvictionAPI: "
+      "drained";
+  for (const bool decommission : {false, true}) {
+    PodManagerOptions o = pod_options();
+    o.executors.decommission = decommission;
+    PodBench b(o);
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    PodView p = b.pod(1, "Running");
+    p.deletion_time = "now";
+    p.disruption = "EvictionByEvictionAPI: drained";
+    b.show(p);
+    // Only with decommissioning it has something to do until it ends.
+    CHECK(b.leaving ==
+          (decommission ? std::vector<PodLeaving>{{{"1"}, words}} : std::vector<PodLeaving>{}));
+    b.show(p, true);
+    CHECK(b.gone == std::vector<PodGone>{{{"1"}, std::nullopt, words}});
+    b.pass(2s);
+    CHECK(b.names("Pod").back() == "count-1-exec-2");
+  }
+}
+
+TEST_CASE("K17 whatever a pod ends with while it is being deleted, it was deleted") {
+  for (const char* phase : {"Failed", "Succeeded", "Running"}) {
+    INFO(phase);
+    PodBench b;
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    PodView p = b.pod(1, phase);
+    p.containers = {ended_with(143, "Error")};
+    p.deletion_time = "now";
+    b.show(p);
+    REQUIRE(b.gone.size() == 1);
+    CHECK_FALSE(b.gone[0].exit_code);
+    CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
+  }
 }
 
 TEST_CASE("K19 pods that are kept are marked as done with") {

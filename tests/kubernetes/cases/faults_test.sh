@@ -17,6 +17,7 @@ disturbed() {
   submit ${options:-} --name pods --num-executors "${executors:-3}" "$dir/pods" "$seconds" ${arguments:-} >"$dir/submit.log" 2>&1 &
   local submitter=$!
   until_true 40 eval 'driver_log | grep -q "^round 1"' || { kill $submitter; return 1; }
+  until_true 10 executors_running 1  # as the API server sees it
   "$@" || { kill $submitter; return 1; }
   wait $submitter
   driver_log >"$dir/driver.log" 2>&1
