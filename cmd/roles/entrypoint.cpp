@@ -12,6 +12,7 @@
 #include "cmd/temporary_folder.hpp"
 #include "conf/keys.hpp"
 #include "conf/sources/environment.hpp"
+#include "conf/submit/submit_options.hpp"
 #include "core/kubernetes/access.hpp"
 #include "core/kubernetes/api.hpp"
 #include "core/kubernetes/objects/application.hpp"

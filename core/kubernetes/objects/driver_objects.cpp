@@ -197,7 +197,8 @@ class Builder {
   void add_executor_template() {
     if (in_.executor_template.text.empty()) return;
     // It is parsed here too, so that what is wrong with it is told before anything is created.
-    PodUnderConstruction(in_.executor_template.text, in_.executor_template.source, "");
+    [[maybe_unused]] const PodUnderConstruction parsed(in_.executor_template.text,
+                                                       in_.executor_template.source, "");
     const std::string name = named("-driver-podspec-conf-map");
     const char* key = "podspec-configmap-key";
     dependents_.push_back({{"apiVersion", "v1"},
