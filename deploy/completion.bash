@@ -19,7 +19,7 @@ _tinderbox_only_options() {
 _tinderbox_options() {
   local options="--help --properties-file --conf"
   case $1 in
-    submit | run-example) options+=" --load-spark-defaults --supervise --verbose --version $_tinderbox_valued" ;;
+    submit | run-example) options+=" --load-spark-defaults --supervise --dry-run --verbose --version $_tinderbox_valued" ;;
     master) options+=" --host --port --webui-port" ;;
     worker) options+=" --host --port --webui-port --cores --memory --work-dir" ;;
     driver) options+=" --class --elf" ;;
@@ -27,7 +27,8 @@ _tinderbox_options() {
       options+=" --driver-url --executor-id --hostname --bind-address --cores --app-id --worker-url --resourcesFile
         --resourceProfileId --podName --elf"
       ;;
-    init) options+=" --directory --checksum --archive" ;;
+    init) options+=" --directory --checksum --archive --receive --expect" ;;
+    decommission) options="--help --pid" ;;
     bench) options+=" --master --data --make-data --mb --seed" ;;
   esac
   echo "$options"
@@ -35,7 +36,7 @@ _tinderbox_options() {
 
 _tinderbox() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} role=${COMP_WORDS[0]##*/} first=1
-  local roles="submit driver executor master worker init history run-example version bench"
+  local roles="submit driver executor master worker init history decommission run-example version bench"
   local apps="wordcount pi sort pagerank"
   local measures="null_tasks_per_s one_task_job_ms shuffle_200x200_s wordcount_s startup_ms executor_idle_rss_mb"
   case $role in
