@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "net/loop.hpp"
 
 namespace tinderbox::core {
+
+/// Host → tasks that wait and have their data there.
+using HostTasks = std::map<std::string, int32_t>;
 
 /// What a backend is given. Thread: `post`, `registered` and `failed` from any thread.
 struct BackendPlace {
@@ -38,7 +42,11 @@ class Backend {
   /// Asks the cluster manager for the application's executors. `board` sits on endpoint().
   virtual void start(Switchboard& board) = 0;
   /// How many executors of the default resource profile, and of others, there should be.
-  virtual void want(int32_t executors, std::vector<ProfileRequest> profiles) = 0;
+  /// `local_tasks`: of tells_local_tasks().
+  virtual void want(int32_t executors, std::vector<ProfileRequest> profiles,
+                    const HostTasks& local_tasks) = 0;
+  /// It places executors where tasks that wait have their data.
+  virtual bool tells_local_tasks() const { return false; }
   /// An executor registered with the driver; it is no executor of the driver's any more.
   virtual void joined(const ExecutorId&) {}
   virtual void left(const ExecutorId&) {}

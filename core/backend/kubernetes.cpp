@@ -49,11 +49,14 @@ class KubernetesBackend final : public Backend {
   void start(Switchboard& board) override {
     shell_ = std::make_unique<Shell<k8s::PodManager, KubernetesBackend>>(
         place_.loop, board, *manager_, *this, "Kubernetes");
-    if (!dynamic_allocation(place_.conf)) want(initial_executors(), {});
+    if (!dynamic_allocation(place_.conf)) want(initial_executors(), {}, {});
     shell_->feed(k8s::StartPods{});
   }
-  void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
+  bool tells_local_tasks() const override { return true; }
+  void want(int32_t executors, std::vector<ProfileRequest> profiles,
+            const HostTasks& local_tasks) override {
     k8s::WantPods want;
+    want.hosts = local_tasks;
     want.totals[0] = executors;
     for (ProfileRequest& p : profiles) {
       want.totals[p.profile] = p.total;

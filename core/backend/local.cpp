@@ -43,7 +43,7 @@ class LocalBackend final : public Backend {
       executor_loop_->run();
     });
   }
-  void want(int32_t, std::vector<ProfileRequest>) override {}
+  void want(int32_t, std::vector<ProfileRequest>, const HostTasks&) override {}
   void kill(const ExecutorId&) override {}
   bool stop() override {
     if (!thread_.joinable()) return !service_;

@@ -95,8 +95,9 @@ class LocalClusterBackend final : public Backend {
   net::Endpoint& endpoint() override { return inner_->endpoint(); }
   int32_t known_cores() const override { return inner_->known_cores(); }
   void start(Switchboard& board) override { inner_->start(board); }
-  void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
-    inner_->want(executors, std::move(profiles));
+  void want(int32_t executors, std::vector<ProfileRequest> profiles,
+            const HostTasks& local_tasks) override {
+    inner_->want(executors, std::move(profiles), local_tasks);
   }
   void kill(const ExecutorId& executor) override { inner_->kill(executor); }
   bool stop() override {

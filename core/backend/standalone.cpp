@@ -44,7 +44,7 @@ class StandaloneBackend final : public Backend {
     shell_->listen_losses();
     shell_->feed(StartApp{});
   }
-  void want(int32_t executors, std::vector<ProfileRequest> profiles) override {
+  void want(int32_t executors, std::vector<ProfileRequest> profiles, const HostTasks&) override {
     shell_->feed(WantExecutors{executors, std::move(profiles)});
   }
   void kill(const ExecutorId& executor) override { shell_->feed(EndExecutors{{executor}}); }

@@ -111,6 +111,7 @@ class Driver {
   void roll(Turn& turn);
   void allocate(Turn& turn);
   void ask_for_executors(Turn& turn);
+  std::map<std::string, int32_t> local_tasks() const;
   bool kill_idle(int32_t slot, Turn& turn);
   bool decommission(int32_t slot, std::string message, std::string worker_host, Turn& turn);
   void decommission_early(int32_t slot, Turn& turn);

@@ -172,10 +172,12 @@ struct KillBackendExecutor {
   ExecutorId executor;
 };
 /// Ask the cluster manager for so many executors in all, by resource profile. `profiles` says what
-/// those beside the default one are.
+/// those beside the default one are, `local_tasks` how many tasks that wait have their data on a
+/// host. Source: Spark 4.3 ExecutorAllocationClient.requestTotalExecutors.
 struct RequestTotalExecutors {
   std::map<int32_t, int32_t> totals;
   std::vector<ProfileRequest> profiles;
+  std::map<std::string, int32_t> local_tasks;
 };
 
 using AnyDriverEffect = std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>,

@@ -24,11 +24,21 @@ void Driver::handle(StartDriver&, Turn& turn) {
 
 /// The cluster manager's client repeats the request until a master has it: it counts as granted.
 void Driver::ask_for_executors(Turn& turn) {
-  RequestTotalExecutors request{allocation_->totals(), {}};
+  RequestTotalExecutors request{allocation_->totals(), {}, {}};
   for (const auto& [profile, total] : request.totals)
     if (profile != kDefaultProfile)
       request.profiles.push_back(executors_.profiles().request(profile, total));
+  if (options_.tells_local_tasks) request.local_tasks = local_tasks();
   turn.out.push_back(std::move(request));
+}
+
+std::map<std::string, int32_t> Driver::local_tasks() const {
+  std::vector<int32_t> by_host;
+  for (const auto& set : tasks_.task_sets()) set->count_local(by_host);
+  std::map<std::string, int32_t> named;
+  for (size_t host = 0; host < by_host.size(); ++host)
+    if (by_host[host] > 0) named[executors_.host_name(static_cast<int32_t>(host))] = by_host[host];
+  return named;
 }
 
 void Driver::observe(Turn& turn) {

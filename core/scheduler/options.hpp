@@ -79,6 +79,8 @@ struct DriverOptions {
   bool cluster_manager =
       false;  // someone will tell why an executor went: wait `remove_delay` for it
 
+  bool tells_local_tasks = false;  // the cluster manager places executors by what they are to read
+
   int32_t task_cpus{};                 // spark.task.cpus
   int32_t max_task_failures{};         // spark.task.maxFailures
   int32_t launch_ahead{};              // tinderbox.task.launchAhead; tasks an executor

@@ -65,6 +65,7 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   o.properties["spark.app.id"] = app.value;
   o.is_local = backend.is_local();
   o.cluster_manager = !backend.is_local();
+  o.tells_local_tasks = backend.tells_local_tasks();
   o.task_cpus = conf.get(conf::kTaskCpus);
   int32_t of_backend = backend.max_task_failures();
   o.max_task_failures = of_backend >= 0 ? of_backend : conf.get(conf::kTaskMaxFailures);

@@ -223,7 +223,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   void apply(const RequestTotalExecutors& e) {
     if (auto total = e.totals.find(kDefaultProfile); total != e.totals.end())
-      backend_->want(total->second, e.profiles);
+      backend_->want(total->second, e.profiles, e.local_tasks);
   }
   void apply(const KillBackendExecutor& e) { backend_->kill(e.executor); }
   void end_of_turn() {

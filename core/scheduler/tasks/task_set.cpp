@@ -2,6 +2,7 @@
 #include "core/scheduler/tasks/task_set.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace tinderbox::core {
 
@@ -36,6 +37,19 @@ void TaskSet::drop_plain_ids() {
 
 std::string TaskSet::id() const {
   return std::to_string(spec_.stage.value) + "." + std::to_string(spec_.attempt);
+}
+
+void TaskSet::count_local(std::vector<int32_t>& tasks) const {
+  if (zombie_ || !spec_.places.any()) return;
+  for (int32_t i = 0; i < size(); ++i) {
+    if (!wanted(i)) continue;
+    std::set<int32_t> hosts;  // several executors of one host count once
+    for (const core::Place& place : spec_.places.of(i)) hosts.insert(place.host);
+    for (const int32_t host : hosts) {
+      tasks.resize(std::max(tasks.size(), static_cast<size_t>(host) + 1));
+      ++tasks[static_cast<size_t>(host)];
+    }
+  }
 }
 
 int32_t TaskSet::index_of(int32_t output) const {

@@ -97,6 +97,10 @@ class TaskSet {
   int32_t failures(int32_t index) const { return task(index).failures; }
   int32_t attempts(int32_t index) const { return task(index).attempts; }
 
+  /// Adds how many of its tasks wait and would rather run on a host, by the host's number. Shape:
+  /// `tasks` grows as needed.
+  void count_local(std::vector<int32_t>& tasks) const;
+
   // ---- choosing ----
   /// A task for a free slot; `rejected`: something is pending but waits for a better place.
   /// The task stays pending until start(). Copies of slow tasks come after all others.

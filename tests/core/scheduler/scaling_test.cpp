@@ -106,6 +106,28 @@ TEST_CASE("an application starts with its first executors, grows and shrinks", "
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("a manager that places executors is told where tasks that wait have their data",
+          "[scaling]") {
+  const bool asked = GENERATE(false, true);
+  DriverOptions o = scaled(0, 0, 10, 1);
+  o.tells_local_tasks = asked;
+  Cluster c(o);
+  c.on(StartDriver{});
+  c.executor("1", 1);
+  c.job(rdd(5, {}, {{"h1"}, {"h2", "h1"}, {"h2"}, {}, {"h2"}}));
+  std::map<std::string, int32_t> told;
+  for (Duration gone{0}; gone < 1200ms; gone += 100ms) {
+    c.last.clear();
+    c.advance(100ms);
+    for (const RequestTotalExecutors& e : c.effects<RequestTotalExecutors>()) told = e.local_tasks;
+  }
+  // The one that the executor runs does not wait.
+  int32_t waiting = 0;
+  for (const auto& [host, tasks] : told) waiting += tasks;
+  CHECK(waiting == (asked ? 4 : 0));
+  CHECK(told.contains("h2") == asked);
+}
+
 TEST_CASE("H10 as many executors are wanted when an excluded one has been killed", "[scaling]") {
   DriverOptions o = scaled(GENERATE(0, 8), 2, 4, 2);
   o.exclusion.application = o.exclusion.kill = true;

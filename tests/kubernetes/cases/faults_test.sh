@@ -16,7 +16,7 @@ disturbed() {
   # shellcheck disable=SC2086  # options
   submit ${options:-} --name pods --num-executors "${executors:-3}" "$dir/pods" "$seconds" ${arguments:-} >"$dir/submit.log" 2>&1 &
   local submitter=$!
-  until_true 40 eval 'driver_log | grep -q "^round 1"' || { kill $submitter; return 1; }
+  until_true 40 eval 'driver_log | grep "^round 1"' || { kill $submitter; return 1; }
   until_true 10 executors_running 1  # as the API server sees it
   "$@" || { kill $submitter; return 1; }
   wait $submitter

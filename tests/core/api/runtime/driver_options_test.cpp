@@ -55,7 +55,7 @@ namespace {
 struct NoExecutors final : Backend {
   net::Endpoint& endpoint() override { throw std::logic_error("nobody speaks to this driver"); }
   void start(Switchboard&) override {}
-  void want(int32_t, std::vector<ProfileRequest>) override {}
+  void want(int32_t, std::vector<ProfileRequest>, const HostTasks&) override {}
   void kill(const ExecutorId&) override {}
   bool stop() override { return true; }
 };

@@ -1,0 +1,51 @@
+#!/bin/bash
+# The submitter killed after each of its requests in turn: the application runs, or its driver's pod ends by itself with the
+# reason; nothing else stays.
+set -uo pipefail
+. tests/kubernetes/checks.sh
+"${enter[@]}" "$state/node" kubectl --kubeconfig="$state/admin.conf" proxy --port=8901 >/dev/null 2>&1 &
+proxy=$!
+trap 'kill $proxy; end_case' EXIT
+make_namespace
+strip -o "$dir/engine" build/tests/engine
+until_true 10 "${enter[@]}" curl -s http://127.0.0.1:8901/readyz
+
+# killed_after N NAME ARGUMENTS…: submits application NAME; ends when it has been killed.
+killed_after() {
+  local n=$1 name=$2
+  shift 2
+  "${enter[@]}" python3 tests/kubernetes/cutter.py 127.0.0.1:8901 "$n" "$TINDERBOX" submit --master 'k8s://http://127.0.0.1:{}' --deploy-mode cluster \
+    --name "$name" --conf spark.kubernetes.namespace="$ns" --conf spark.kubernetes.container.image="$image" \
+    --conf spark.kubernetes.container.image.pullPolicy=Never --conf spark.kubernetes.authenticate.driver.serviceAccountName=spark \
+    --conf spark.driver.memory=200m --conf spark.executor.memory=200m --conf spark.executor.instances=1 \
+    --conf spark.kubernetes.driver.request.cores=50m --conf spark.kubernetes.executor.request.cores=50m "$@"
+}
+phase_of() { kubectl get pods -l "spark-role=driver,spark-app-name=$1" -o 'jsonpath={.items[*].status.phase}'; }
+log_of() { kubectl logs -l "spark-role=driver,spark-app-name=$1" --all-containers --tail=-1; }
+ended() { [[ $(phase_of "$1") =~ ^(Succeeded|Failed)$ ]]; }
+
+# The pod, the service, the network policy, the config map, the watch; then with a file to send.
+requests=5
+for n in $(seq $requests); do
+  check "killed after request $n" killed_after "$n" "run-$n" --class pi local:///tinderbox 4
+done
+for n in 5 6; do
+  check "killed after request $n of one that sends a file" killed_after "$n" "send-$n" --class engine "$dir/engine" "$dir/none"
+done
+incomplete() {
+  until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && log_of "$1" | grep "$2"
+}
+for n in $(seq $((requests - 2))); do
+  check "after request $n the driver's pod ends with the reason" incomplete "run-$n" "its submitter was ended before it had created everything"
+done
+complete() { until_true 60 ended "$1" && [ "$(phase_of "$1")" = Succeeded ] && log_of "$1" | grep '^Pi is roughly 3.1'; }
+for n in $(seq $((requests - 1)) $requests); do
+  check "after request $n the application runs, right answer" complete "run-$n"
+done
+until_true 150 ended send-5
+check "without its file the driver's pod ends with the reason" incomplete send-5 "nobody sent engine: whoever submitted the application is gone"
+until_true 100 ended send-6
+check "with its file the application runs" eval '[ -n "$(log_of send-6)" ]'
+check "executors are gone" until_true 30 executors_gone
+check "everything else goes with the drivers' pods" forget_driver
+exit $failed
