@@ -7,7 +7,7 @@ set -uo pipefail
 proxy=$!
 trap 'kill $proxy; end_case' EXIT
 make_namespace
-strip -o "$dir/engine" build/tests/engine
+strip -o "$dir/pods" build/tests/pods
 until_true 10 "${enter[@]}" curl -s http://127.0.0.1:8901/readyz
 
 # killed_after N NAME ARGUMENTS…: submits application NAME; ends when it has been killed.
@@ -21,7 +21,7 @@ killed_after() {
     --conf spark.kubernetes.driver.request.cores=50m --conf spark.kubernetes.executor.request.cores=50m "$@"
 }
 phase_of() { kubectl get pods -l "spark-role=driver,spark-app-name=$1" -o 'jsonpath={.items[*].status.phase}'; }
-log_of() { kubectl logs -l "spark-role=driver,spark-app-name=$1" --all-containers --tail=-1; }
+log_of() { kubectl logs -l "spark-role=driver,spark-app-name=$1" --all-containers --tail=-1 2>/dev/null || true; }
 ended() { [[ $(phase_of "$1") =~ ^(Succeeded|Failed)$ ]]; }
 
 # The pod, the service, the network policy, the config map, the watch; then with a file to send.
@@ -30,7 +30,7 @@ for n in $(seq $requests); do
   check "killed after request $n" killed_after "$n" "run-$n" --class pi local:///tinderbox 4
 done
 for n in 5 6; do
-  check "killed after request $n of one that sends a file" killed_after "$n" "send-$n" --class engine "$dir/engine" "$dir/none"
+  check "killed after request $n of one that sends a file" killed_after "$n" "send-$n" --class pods "$dir/pods" 1
 done
 incomplete() {
   until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && log_of "$1" | grep "$2"
@@ -43,9 +43,10 @@ for n in $(seq $((requests - 1)) $requests); do
   check "after request $n the application runs, right answer" complete "run-$n"
 done
 until_true 150 ended send-5
-check "without its file the driver's pod ends with the reason" incomplete send-5 "nobody sent engine: whoever submitted the application is gone"
-until_true 100 ended send-6
-check "with its file the application runs" eval '[ -n "$(log_of send-6)" ]'
-check "executors are gone" until_true 30 executors_gone
+check "without its file the driver's pod ends with the reason" incomplete send-5 "nobody sent pods: whoever submitted the application is gone"
+with_file() { until_true 100 ended send-6 && log_of send-6 | grep 'all rounds: right results'; }
+check "with its file the application runs" with_file
+no_executors() { [ -z "$(kubectl get pods,configmaps -l spark-role=executor -o name)" ]; }
+check "executors are gone" until_true 30 no_executors
 check "everything else goes with the drivers' pods" forget_driver
 exit $failed
