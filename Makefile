@@ -171,6 +171,16 @@ test: test-packages all $(TEST_APPS) $(BENCH_APPS) $(TEST_BIN) $(B)/tests/sim
 test-kubernetes: test-packages all $(TEST_APPS)
 	@ONLY='$(ONLY)' tests/kubernetes/run.sh
 
+##: start times, rates of pods and of submissions on a real Kubernetes: ONLY=scale, start or submits chooses one
+.PHONY: bench-kubernetes
+bench-kubernetes: test-packages all
+	@ONLY='$(ONLY)' CASES=bench/kubernetes tests/kubernetes/run.sh
+
+##: the objects that Apache Spark (from PyPI) and tinderbox make of the same confs, field by field
+.PHONY: compare-kubernetes
+compare-kubernetes: test-packages all
+	@CASES=tests/kubernetes/compare tests/kubernetes/run.sh
+
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=] [CHAOS_INSIDE=alone]
 .PHONY: chaos
 chaos: test-packages all $(B)/tests/chaos

@@ -17,7 +17,8 @@ inline constexpr Key<Text> kKubernetesNamespace{"spark.kubernetes.namespace", "d
                                                 "namespace of the driver and its executors"};
 inline constexpr Key<Text> kKubernetesDriverMaster{
     "spark.kubernetes.driver.master", "https://kubernetes.default.svc",
-    "API server as a driver pod asks it; the default also means what the pod's environment says"};
+    "API server as a driver pod asks it; the default also means what the pod's environment says; "
+    "local[N]: the driver pod runs all tasks itself"};
 inline constexpr Key<int> kKubernetesSubmitConnectTimeout{
     "spark.kubernetes.submission.connectionTimeout", "10000",
     "submit: milliseconds to connect to the API server"};
@@ -122,6 +123,10 @@ inline constexpr Key<bool> kKubernetesDriverEscalation{
 inline constexpr Key<bool> kKubernetesExecutorEscalation{
     "spark.kubernetes.executor.securityContext.allowPrivilegeEscalation", kKubernetesEscalation,
     "the same for executor pods alone"};
+inline constexpr Key<bool> kKubernetesRestricted{
+    "tinderbox.kubernetes.securityContext.restricted", "true",
+    "containers have no root user, no capability and a read-only root file system, where the pod "
+    "template does not say otherwise"};
 inline constexpr Key<bool> kKubernetesTmpfs{"spark.kubernetes.local.dirs.tmpfs", "false",
                                             "local directories in memory"};
 inline constexpr Key<bool> kKubernetesReadWriteOnce{
@@ -191,9 +196,9 @@ inline constexpr Key<bool> kKubernetesDriverPodIp{
     "executors reach the driver by its pod's address instead of its service"};
 
 // How many pods, and when.
-inline constexpr Key<Text> kKubernetesAllocator{"spark.kubernetes.allocation.pods.allocator",
-                                                "direct",
-                                                "how pods are made: direct, the only way yet"};
+inline constexpr Key<Text> kKubernetesAllocator{
+    "spark.kubernetes.allocation.pods.allocator", "direct",
+    "how pods are made: direct, or by a statefulset or deployment of each profile"};
 inline constexpr Key<int> kKubernetesBatchSize{"spark.kubernetes.allocation.batch.size", "20",
                                                "pods that are asked for at once"};
 inline constexpr Key<Duration> kKubernetesBatchDelay{"spark.kubernetes.allocation.batch.delay",
@@ -212,6 +217,14 @@ inline constexpr Key<int> kKubernetesMaxPendingPerProfile{
     "the same for one resource profile"};
 inline constexpr Key<int> kKubernetesMaxPods{"spark.kubernetes.allocation.maximum", "2147483647",
                                              "executor pods that an application may create in all"};
+inline constexpr Key<Opt<Text>> kKubernetesDecommissionLabel{
+    "spark.kubernetes.executor.decommissionLabel",
+    "label that the pod of a decommissioned executor gets"};
+inline constexpr Key<Text> kKubernetesDecommissionLabelValue{
+    "spark.kubernetes.executor.decommissionLabelValue", "", "its value"};
+inline constexpr Key<Opt<int>> kKubernetesDeletionCost{
+    "spark.kubernetes.executor.podDeletionCost",
+    "with deployments: the cost of a pod whose executor was told to end, so that it goes first"};
 inline constexpr Key<Opt<int>> kMaxExecutorFailures{
     "spark.executor.maxNumFailures", "executors that may fail before the driver gives up"};
 inline constexpr Key<Opt<Duration>> kExecutorFailuresValidity{

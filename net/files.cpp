@@ -249,4 +249,11 @@ class RealFiles : public Files {
 
 std::unique_ptr<Files> make_real_files() { return std::make_unique<RealFiles>(); }
 
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  if (const auto entries = RealFiles().list(directory))
+    for (const FileEntry& entry : *entries) names.push_back(entry.name);
+  return names;
+}
+
 }  // namespace tinderbox::net

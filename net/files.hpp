@@ -79,4 +79,7 @@ class Files {
 /// The file system of this machine.
 std::unique_ptr<Files> make_real_files();
 
+/// The names in a directory of this machine, any order; empty when there is no such directory.
+std::vector<std::string> names_in(const std::string& directory);
+
 }  // namespace tinderbox::net

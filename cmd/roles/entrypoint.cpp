@@ -13,10 +13,10 @@
 #include "conf/keys.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/submit/submit_options.hpp"
-#include "core/kubernetes/access.hpp"
-#include "core/kubernetes/api.hpp"
-#include "core/kubernetes/objects/application.hpp"
-#include "core/kubernetes/objects/config_map.hpp"
+#include "core/deploy/kubernetes/access.hpp"
+#include "core/deploy/kubernetes/api.hpp"
+#include "core/deploy/kubernetes/objects/application.hpp"
+#include "core/deploy/kubernetes/objects/config_map.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/exec.hpp"
@@ -113,7 +113,7 @@ void wait_for_properties(Words& args) {
   std::optional<k8s::ApiCredentials> credentials;
   if (access) credentials.emplace(*access, std::chrono::seconds(5), std::chrono::seconds(5));
   const std::string path = access ? k8s::api_path(access->name_space, "configmaps", map) : "";
-  for (auto waited = kConfLook * 0; waited < kConfPatience; waited += kConfLook) {
+  for (std::chrono::milliseconds waited{}; waited < kConfPatience; waited += kConfLook) {
     if (is_there(*(at + 1))) return;
     const nlohmann::json data = credentials ? ask_for_map(*credentials, path) : nlohmann::json();
     if (data.is_object()) {

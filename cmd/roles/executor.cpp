@@ -64,6 +64,7 @@ core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
   core::ExecutorOptions& e = s.executor;
   e.driver_address = conf::to_string(*address);
   e.id = {o.id};
+  e.pod = o.pod_name;
   e.host = o.hostname.empty() ? advertised_host(s.startup) : o.hostname;
   e.cores = o.cores;
   e.profile = o.profile;
@@ -74,7 +75,7 @@ core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
   e.pid = net::process_id();
   e.log_urls = with_prefix("SPARK_LOG_URL_", true);
   e.attributes = with_prefix("SPARK_EXECUTOR_ATTRIBUTE_", false);
-  e.seed = std::hash<std::string>{}(o.id + o.app_id);
+  e.seed = std::hash<std::string>{}(o.id + o.pod_name + o.app_id);
   s.bind_host = o.bind_address.empty() ? e.host : o.bind_address;
   return s;
 }

@@ -19,8 +19,9 @@
 #include "conf/sources/properties.hpp"
 #include "conf/submit/submit_table.hpp"
 #include "core/api/runtime/application.hpp"
-#include "core/kubernetes/submission/plan.hpp"
+#include "core/deploy/kubernetes/submission/plan.hpp"
 #include "core/status/exit_codes.hpp"
+#include "net/files.hpp"
 #include "net/http/fetch.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
@@ -54,15 +55,6 @@ std::string own_program() {
   return path.empty() ? "/proc/self/exe" : path;
 }
 
-std::vector<std::string> list_directory(const std::string& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error))
-    names.push_back(at->path().filename().string());
-  return names;
-}
-
 conf::Surroundings this_world() {
   std::error_code error;
   const std::filesystem::path directory = std::filesystem::current_path(error);
@@ -71,7 +63,7 @@ conf::Surroundings this_world() {
           .self = own_program(),
           .now_ms = epoch_millis(net::wall_clock()),
           .read = conf::read_file,
-          .list = list_directory};
+          .list = net::names_in};
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -9,9 +9,9 @@
 #include "conf/keys.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/values/master_url.hpp"
-#include "core/kubernetes/api_service.hpp"
-#include "core/kubernetes/submission/plan.hpp"
-#include "core/kubernetes/submission/pod_actions.hpp"
+#include "core/deploy/kubernetes/api_service.hpp"
+#include "core/deploy/kubernetes/submission/plan.hpp"
+#include "core/deploy/kubernetes/submission/pod_actions.hpp"
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/files.hpp"
@@ -121,12 +121,7 @@ k8s::PlanWorld plan_world() {
   k8s::PlanWorld world;
   world.environment = this_environment();
   world.read = conf::read_file;
-  world.list = [](const std::string& folder) {
-    std::vector<std::string> names;
-    if (const auto entries = net::make_real_files()->list(folder))
-      for (const net::FileEntry& entry : *entries) names.push_back(entry.name);
-    return names;
-  };
+  world.list = net::names_in;
   world.sha256 = net::sha256_of_file;
   world.is_own_program = [](const std::string& path) {
     std::error_code error;

@@ -50,6 +50,10 @@ class Backend {
   /// An executor registered with the driver; it is no executor of the driver's any more.
   virtual void joined(const ExecutorId&) {}
   virtual void left(const ExecutorId&) {}
+  /// The driver decommissions it: it gets no more tasks.
+  virtual void decommissioned(const ExecutorId&) {}
+  /// It began this executor in a pod without an id; its id is this now.
+  virtual void named(const ExecutorId&, const std::string& /*pod*/) {}
   /// Cores that should be there before the first job runs, while
   /// spark.scheduler.minRegisteredResourcesRatio does not say so; 0: none need be.
   virtual double cores_to_begin() const { return 0; }

@@ -4,12 +4,14 @@
 
 #include "conf/keys.hpp"
 #include "conf/values/address.hpp"
+#include "core/backend/application_file.hpp"
 #include "core/backend/factories.hpp"
+#include "core/deploy/kubernetes/api_service.hpp"
+#include "core/deploy/kubernetes/names.hpp"
+#include "core/deploy/kubernetes/pods/pod_manager.hpp"
 #include "core/deploy/service_parts.hpp"
-#include "core/kubernetes/api_service.hpp"
-#include "core/kubernetes/names.hpp"
-#include "core/kubernetes/pods/pod_manager.hpp"
 #include "core/scheduler/allocation/options.hpp"
+#include "net/files.hpp"
 #include "net/http/sha256.hpp"
 #include "net/mutex.hpp"
 #include "net/process/elf.hpp"
@@ -20,9 +22,7 @@ namespace {
 
 namespace k8s = kubernetes;
 
-constexpr const char* kElfName = "application";
 constexpr int kConnections = 8;  // to the API server, when many pods are created
-constexpr int32_t kUsualExecutors = 2;
 constexpr double kUsualRatio = 0.8;
 /// The API server is given so long to hear what is to be deleted.
 constexpr Duration kStopPatience = std::chrono::seconds(8);
@@ -36,6 +36,7 @@ class KubernetesBackend final : public Backend {
     const int port = listen_on(*endpoint_, conf, bind, conf.get(conf::kDriverPort), "driver");
     k8s::PodManagerOptions options = k8s::pod_manager_options(conf);
     options.seed = run_seed(place_.loop.now());
+    options.conf_files = conf_files();
     fill(options, conf::to_string({place_.host, static_cast<uint16_t>(port)}));
     app_ = {options.executors.names.app_id};
     manager_ = std::make_unique<k8s::PodManager>(std::move(options));
@@ -68,6 +69,10 @@ class KubernetesBackend final : public Backend {
   }
   void kill(const ExecutorId& executor) override { shell_->feed(k8s::EndPod{executor}); }
   void joined(const ExecutorId& id) override { shell_->feed(k8s::ExecutorRegistered{id}); }
+  void decommissioned(const ExecutorId& id) override { shell_->feed(k8s::MarkPod{id}); }
+  void named(const ExecutorId& id, const std::string& pod) override {
+    shell_->feed(k8s::NamePod{id, pod});
+  }
   void left(const ExecutorId& id) override { shell_->feed(k8s::ExecutorLeft{id}); }
   int exit_code() const override { return exit_code_; }
 
@@ -76,7 +81,7 @@ class KubernetesBackend final : public Backend {
         std::min(1.0, place_.conf.get(conf::kSchedulerMinRegisteredRatio).value_or(kUsualRatio));
     // So many executors must be there.
     const double executors = std::ceil(ratio * initial_executors());
-    return executors * place_.conf.get(conf::kExecutorCores).value_or(1);
+    return executors * k8s::executor_cores(place_.conf);
   }
 
   bool stop() override {
@@ -117,7 +122,7 @@ class KubernetesBackend final : public Backend {
  private:
   int32_t initial_executors() const {
     if (dynamic_allocation(place_.conf)) return allocation_options(place_.conf).initial_executors;
-    return place_.conf.get(conf::kExecutorInstances).value_or(kUsualExecutors);
+    return k8s::executor_instances(place_.conf);
   }
 
   void fill(k8s::PodManagerOptions& options, const std::string& driver_address) {
@@ -146,6 +151,14 @@ class KubernetesBackend final : public Backend {
     k8s::check_executor_keys(x);
   }
 
+  /// Those beside this driver's own go to the executors too.
+  static k8s::ConfFiles conf_files() {
+    const auto variables = net::environment();
+    const auto folder = variables.find("SPARK_CONF_DIR");
+    if (folder == variables.end()) return {};
+    return k8s::travelling(k8s::conf_folder(folder->second, net::names_in, conf::read_file));
+  }
+
   /// Executors that do not have the application in their image get it from this driver.
   void place_application(k8s::ExecutorInput& x) {
     const auto where = place_.conf.get(conf::kKubernetesApplication);
@@ -154,16 +167,11 @@ class KubernetesBackend final : public Backend {
       x.application = *where;
       return;
     }
-    const std::string path = net::own_path();
-    if (const auto other = place_.blocks->manager->hand_out_file(kElfName, path))
-      throw conf::Error("a file named '" + std::string(kElfName) +
-                        "' cannot be shipped: executors get the application by that name (" +
-                        other->message + ")");
-    const Result<std::string> sum = net::sha256_of_file(path);
+    const std::string url = hand_out_application(*place_.blocks);
+    const Result<std::string> sum = net::sha256_of_file(net::own_path());
     if (!sum) throw conf::Error(sum.error().message);
-    x.app_files.push_back(
-        {"spark://" + place_.blocks->id.address + "/files/" + kElfName, kElfName, *sum});
-    x.application = std::string(k8s::kAppDir) + "/" + kElfName;
+    x.app_files.push_back({url, kApplicationFile, *sum});
+    x.application = std::string(k8s::kAppDir) + "/" + kApplicationFile;
   }
 
   k8s::ApiService::Options service_options(const conf::KubernetesMaster& master) const {

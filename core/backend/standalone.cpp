@@ -2,6 +2,7 @@
 #include "core/backend/standalone.hpp"
 #include "conf/keys.hpp"
 #include "conf/values/custom_resources.hpp"
+#include "core/backend/application_file.hpp"
 #include "core/deploy/client/app_client.hpp"
 #include "core/scheduler/allocation/options.hpp"
 #include "net/process/elf.hpp"
@@ -9,8 +10,6 @@
 
 namespace tinderbox::core {
 namespace {
-
-constexpr const char* kElfName = "application";
 
 class StandaloneBackend final : public Backend {
  public:
@@ -27,10 +26,7 @@ class StandaloneBackend final : public Backend {
     Result<int> port = endpoint_->listen(where);
     if (!port) throw conf::Error("driver: " + port.error().message);
     address_ = conf::to_string({place_.host, static_cast<uint16_t>(*port)});
-    if (const auto other = place_.blocks->manager->hand_out_file(kElfName, net::own_path()))
-      throw conf::Error("a file named '" + std::string(kElfName) +
-                        "' cannot be shipped: executors get the application by that name (" +
-                        other->message + ")");
+    application_ = hand_out_application(*place_.blocks);
   }
 
   net::Endpoint& endpoint() override { return *endpoint_; }
@@ -98,7 +94,7 @@ class StandaloneBackend final : public Backend {
   /// Source: Spark StandaloneSchedulerBackend.start.
   Command executor_command() const {
     Command c;
-    c.elf = "spark://" + place_.blocks->id.address + "/files/" + kElfName;
+    c.elf = application_;
     c.build_id = place_.build_id;
     c.arguments = executor_arguments(address_);
     for (const auto& [name, value] : place_.conf.with_prefix("spark.executorEnv."))
@@ -114,7 +110,7 @@ class StandaloneBackend final : public Backend {
   int32_t known_cores_;
   std::vector<std::string> masters_;
   std::unique_ptr<net::SocketEndpoint> endpoint_;
-  std::string address_;
+  std::string address_, application_;
   std::unique_ptr<AppClient> client_;
   std::unique_ptr<Shell<AppClient, StandaloneBackend>> shell_;
 };

@@ -30,7 +30,7 @@ void ExecutorMachine::on(const Connected& e, Effects& out) {
   driver_ = e.peer;
   state_ = State::Configuring;
   to_driver(ExecutorHello{options_.who, options_.id, options_.build_id, options_.code_hash,
-                          options_.profile},
+                          options_.profile, options_.pod},
             out);
 }
 
@@ -73,6 +73,7 @@ void ExecutorMachine::on(Received<ToExecutor>& e, Effects& out) {
 void ExecutorMachine::on_message(const ApplicationConfig& m, Effects& out) {
   if (state_ != State::Configuring) return;
   state_ = State::Registering;
+  if (!m.executor.value.empty()) options_.id = m.executor;
   out.push_back(BuildServices{m});
 }
 

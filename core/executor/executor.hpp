@@ -17,6 +17,7 @@ namespace tinderbox::core {
 struct ExecutorOptions {
   std::string driver_address;  // host:port
   ExecutorId id;
+  std::string pod;  // its name; empty: it is in none
   std::string host;
   int32_t cores = 1;
   int32_t profile = 0;
@@ -71,7 +72,6 @@ struct ExecutorTimer {
 };
 
 // ---- effects beside Send<ToDriver>, Connect, After<ExecutorTimer>, Log, Exit
-// ---------------------
 
 /// Make everything that needs the application's settings; answered by ServicesBuilt.
 struct BuildServices {

@@ -129,6 +129,7 @@ class ExecutorService::Impl final : public DriverLink {
 
   ServicesBuilt build(const ApplicationConfig& e) {
     ServicesBuilt built = services_built(conf_);
+    if (!e.executor.value.empty()) options_.executor.id = e.executor;
     task_cpus_ = std::max(1, e.task_cpus > 0 ? e.task_cpus : conf_.get(conf::kTaskCpus));
     Result<ResourceAddresses> resources = find_own_resources(e);
     if (!resources) {

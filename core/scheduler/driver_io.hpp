@@ -171,6 +171,15 @@ struct FetchResult {
 struct KillBackendExecutor {
   ExecutorId executor;
 };
+/// An executor moves what it holds from now on, and then ends.
+struct DecommissionBackendExecutor {
+  ExecutorId executor;
+};
+/// An executor that the cluster manager began without an id has one now.
+struct NameBackendExecutor {
+  ExecutorId executor;
+  std::string pod;
+};
 /// Ask the cluster manager for so many executors in all, by resource profile. `profiles` says what
 /// those beside the default one are, `local_tasks` how many tasks that wait have their data on a
 /// host. Source: Spark 4.3 ExecutorAllocationClient.requestTotalExecutors.
@@ -180,9 +189,10 @@ struct RequestTotalExecutors {
   std::map<std::string, int32_t> local_tasks;
 };
 
-using AnyDriverEffect = std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>,
-                                     Log, DeliverResult, DeliverJobEnd, ApplyAccumulators, Publish,
-                                     FetchResult, KillBackendExecutor, RequestTotalExecutors>;
+using AnyDriverEffect =
+    std::variant<Send<ToExecutor>, SendShared, Disconnect, After<DriverTimer>, Log, DeliverResult,
+                 DeliverJobEnd, ApplyAccumulators, Publish, FetchResult, KillBackendExecutor,
+                 RequestTotalExecutors, NameBackendExecutor, DecommissionBackendExecutor>;
 /// A class of its own, so that one source compiles what copying and destroying it takes.
 struct DriverEffect : AnyDriverEffect {
   using AnyDriverEffect::variant;

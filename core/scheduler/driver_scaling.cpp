@@ -132,6 +132,7 @@ bool Driver::decommission(int32_t slot, std::string message, std::string worker_
   if (e.state != Executor::State::Registered && e.state != Executor::State::Active) return false;
   turn.log(Level::Info, "Decommissioning executor " + e.id.value + ": " + message);
   turn.send(e.peer, DecommissionExecutor{message});
+  turn.out.push_back(DecommissionBackendExecutor{e.id});
   executors_.decommission(slot, {turn.now, std::move(worker_host), std::move(message)});
   tasks_.executor_draining(slot, turn);
   draining_.insert(slot);

@@ -18,6 +18,7 @@
 #include "net/http/archive.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/sha256.hpp"
+#include "net/http/url.hpp"
 #include "net/names.hpp"
 #include "net/process/launch.hpp"
 

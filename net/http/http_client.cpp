@@ -102,16 +102,6 @@ std::string absolute(const Url& from, const std::string& location) {
 
 }  // namespace
 
-std::string shown_url(const std::string& url) {
-  std::string out = url.substr(0, url.find_first_of("?#"));
-  size_t start = out.find("://");
-  if (start == std::string::npos) return out;
-  start += 3;
-  size_t at = out.substr(0, out.find('/', start)).rfind('@');
-  if (at != std::string::npos && at >= start) out.erase(start, at + 1 - start);
-  return out;
-}
-
 Result<int64_t> http_download(const std::string& url,
                               const std::function<bool(std::string_view)>& sink,
                               const HttpLimits& limits) {

@@ -29,7 +29,4 @@ Result<int64_t> http_download(const std::string& url,
 /// The body as one string; at most 16 MiB unless `limits` says otherwise.
 Result<Bytes> http_get(const std::string& url, HttpLimits limits = {});
 
-/// `url` without password, query and fragment, as it may be shown.
-std::string shown_url(const std::string& url);
-
 }  // namespace tinderbox::net

@@ -130,7 +130,7 @@ class HttpSession::Impl {
     return Fault::Unreachable;
   }
 
-  std::string shown() const { return "'" + address_.url + "'"; }
+  std::string shown() const { return "'" + shown_url(address_.url) + "'"; }
 
   /// The one client, made at the first call.
   Result<bool> open(std::shared_ptr<httplib::ClientImpl>& client) {
@@ -207,7 +207,9 @@ class HttpSession::Impl {
     }
     Result<std::vector<std::string>> addresses = resolve(url.host);
     if (!addresses) return Error{shown() + ": " + addresses.error().message};
-    client.set_hostname_addr_map({{name, addresses->front()}});
+    // Otherwise the client tries each address by itself.
+    if (addresses->size() == 1 || name != url.host)
+      client.set_hostname_addr_map({{name, addresses->front()}});
     return true;
   }
 

@@ -62,6 +62,16 @@ std::optional<Url> parse_url(const std::string& text) {
   return clean ? std::optional(url) : std::nullopt;
 }
 
+std::string shown_url(const std::string& url) {
+  std::string out = url.substr(0, url.find_first_of("?#"));
+  size_t start = out.find("://");
+  if (start == std::string::npos) return out;
+  start += 3;
+  size_t at = out.substr(0, out.find('/', start)).rfind('@');
+  if (at != std::string::npos && at >= start) out.erase(start, at + 1 - start);
+  return out;
+}
+
 std::string either_case_variable(const std::string& name) {
   for (const std::string& n : {name, absl::AsciiStrToUpper(name)})
     if (const char* value = std::getenv(n.c_str()); value && *value) return value;

@@ -15,6 +15,9 @@ struct Url {
 /// scheme://[user[:password]@]host[:port][/path][?query]. None: it is no such URL.
 std::optional<Url> parse_url(const std::string& text);
 
+/// `url` without password, query and fragment, as it may be shown.
+std::string shown_url(const std::string& url);
+
 /// What http_proxy, https_proxy, all_proxy and no_proxy say, in small or capital letters. None: go
 /// there directly.
 std::optional<Url> proxy_for(const Url& url);

@@ -103,6 +103,9 @@ struct BlockUpdate {
 
 // ---- Executor → Driver -------------------------------------------------------------------------
 
+/// The id of an executor that has none yet: its driver gives it a number.
+inline constexpr const char* kUnnamedExecutor = "EXECID";
+
 /// First message. Answered by ApplicationConfig or ExecutorRefused.
 struct ExecutorHello {
   Identity who;
@@ -110,6 +113,7 @@ struct ExecutorHello {
   std::string build_id;
   std::string code_hash;  // of the loaded code and read-only segments
   int32_t profile = 0;    // resource profile
+  std::string pod;        // where it runs; with kUnnamedExecutor
   bool operator==(const ExecutorHello&) const = default;
 };
 /// Source: Spark RegisterExecutor. Answered by ExecutorRegistered or ExecutorRefused.
@@ -243,6 +247,7 @@ struct ApplicationConfig {
   std::string driver_block_address;
   std::map<std::string, ExecutorResource> resources;  // of the executor's resource profile
   int32_t task_cpus = 0;                              // of its tasks; 0: as the properties say
+  ExecutorId executor;  // the id that it has from now on, if it had none. Source: GenerateExecID
   bool operator==(const ApplicationConfig&) const = default;
 };
 struct ExecutorRefused {

@@ -9,7 +9,7 @@ chmod 755 "$dir"
 ns=t-$(basename "$dir" | tr '[:upper:]' '[:lower:]' | sed 's/.*-//')
 failed=0
 enter=(nsenter --net=/run/netns/tinderbox-k8s)
-export KUBECONFIG=$state/admin.conf
+export KUBECONFIG=$dir/submitter.conf  # submitters have exactly the rights of deploy/kubernetes
 
 kubectl() { "${enter[@]}" "$state/node" kubectl --kubeconfig="$state/admin.conf" -n "$ns" "$@"; }
 
@@ -33,9 +33,21 @@ until_true() {
 
 make_namespace() {
   kubectl create namespace "$ns" >/dev/null
-  kubectl create serviceaccount spark >/dev/null
-  sed "s/^  namespace: .*/  namespace: $ns/" deploy/kubernetes/role.yaml | kubectl apply -f - >/dev/null
+  kubectl apply -k deploy/kubernetes >/dev/null
   until_true 20 kubectl get serviceaccount default
+  kubeconfig_of tinderbox-submitter >"$dir/submitter.conf"
+  kubeconfig_of spark >"$dir/driver.conf"
+}
+# kubeconfig_of SERVICE_ACCOUNT
+kubeconfig_of() {
+  cat <<END
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://10.99.0.1:443", certificate-authority: $state/pki/ca.crt}}]
+users: [{name: u, user: {token: $(kubectl create token "$1")}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+current-context: c
+END
 }
 end_case() {
   if [ $failed = 0 ]; then rm -rf "$dir"; else kubectl get pods,configmaps,services 2>&1 | sed 's/^/  /'; fi
@@ -44,6 +56,8 @@ end_case() {
 
 # submit ARGUMENTS…: small pods of the test image in this case's namespace. BINARY: another submitter.
 submit() {
+  local KUBECONFIG=$KUBECONFIG
+  [ "${MODE:-}" != client ] || KUBECONFIG=$dir/driver.conf  # a driver too then
   timeout "${SUBMIT_SECONDS:-120}" "${enter[@]}" "${BINARY:-$TINDERBOX}" submit --master "$master" --deploy-mode "${MODE:-cluster}" \
     --conf spark.kubernetes.namespace="$ns" --conf spark.kubernetes.container.image="$image" \
     --conf spark.kubernetes.container.image.pullPolicy=Never \
@@ -66,5 +80,7 @@ driver_log() { kubectl logs -l spark-role=driver -c spark-kubernetes-driver --ta
 driver_phase() { kubectl get pods -l spark-role=driver -o 'jsonpath={.items[*].status.phase}'; }
 executors_gone() { [ -z "$(kubectl get pods,configmaps,persistentvolumeclaims -l spark-role=executor -o name)$(kubectl get services -o name)" ]; }
 # Everything of the application goes with its driver's pod.
-all_gone() { [ -z "$(kubectl get pods,services,networkpolicies,secrets,persistentvolumeclaims -o name)$(kubectl get configmaps -o name | grep -v kube-root-ca)" ]; }
+all_gone() {
+  [ -z "$(kubectl get pods,services,secrets,persistentvolumeclaims -o name)$(kubectl get configmaps,networkpolicies -o name | grep -vE '/(kube-root-ca.crt|tinderbox-applications)$')" ]
+}
 forget_driver() { kubectl delete pods -l spark-role=driver >/dev/null && until_true 30 all_gone; }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The cases of tests/kubernetes/cases against a real Kubernetes, from nothing. Ends with `N passed, N failed`, each line
+# The scripts of ${CASES:-tests/kubernetes/cases} against a real Kubernetes, from nothing. Ends with `N passed, N failed`, each line
 # `ok - …` or `FAILED - …` of a case counting one. ONLY=word runs the cases so named; KEEP=1 leaves the cluster up.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -19,7 +19,7 @@ of_cluster() {
 }
 tests/kubernetes/load_image localhost/tinderbox:test "$TINDERBOX" /tinderbox 185:185 || exit 1
 passed=0 failed=0
-for script in tests/kubernetes/cases/*_test.sh; do
+for script in "${CASES:-tests/kubernetes/cases}"/*.sh; do
   name=$(basename "$script" .sh)
   [[ $name == *"${ONLY:-}"* ]] || continue
   start=$SECONDS status=0
@@ -29,6 +29,7 @@ for script in tests/kubernetes/cases/*_test.sh; do
   [ $status = 0 ] || [ "$bad" != 0 ] || bad=1
   passed=$((passed + ok)) failed=$((failed + bad))
   printf '%-28s %s of %s, %s s\n' "$name" "$ok" $((ok + bad)) $((SECONDS - start))
+  grep '^BENCH ' "$logs/kubernetes-$name.log"
   [ "$bad" = 0 ] || sed 's/^/    /' "$logs/kubernetes-$name.log"
 done
 if [ -z "${KEEP:-}" ]; then

@@ -18,6 +18,7 @@
 #include "net/http/ca_certificates.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/httplib.hpp"
+#include "net/http/url.hpp"
 #include "net/loop.hpp"
 #include "net/names.hpp"
 

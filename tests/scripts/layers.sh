@@ -8,7 +8,7 @@ set -euo pipefail
 check() {
   (cd "$1" && { find main.cpp cmd core net conf -name '*.[ch]pp' 2>/dev/null || true; } | sort | xargs -r awk '
     BEGIN {
-      n = split("main cmd core/api core/backend core/executor core/scheduler core/kubernetes core/deploy core/shuffle core/storage " \
+      n = split("main cmd core/api core/backend core/executor core/scheduler core/deploy core/shuffle core/storage " \
                 "core/status core/plan core/resources core", order, " ")
       for (i = 1; i <= n; i++) rank[order[i]] = i
       rank["net"] = rank["conf"] = n + 1

@@ -226,6 +226,8 @@ class RealDriverRuntime final : public DriverRuntime {
       backend_->want(total->second, e.profiles, e.local_tasks);
   }
   void apply(const KillBackendExecutor& e) { backend_->kill(e.executor); }
+  void apply(const DecommissionBackendExecutor& e) { backend_->decommissioned(e.executor); }
+  void apply(const NameBackendExecutor& e) { backend_->named(e.executor, e.pod); }
   void end_of_turn() {
     waiters_.end_of_updates();
     if (!events_.empty()) bus_.post(std::exchange(events_, {}));

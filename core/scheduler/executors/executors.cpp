@@ -95,9 +95,15 @@ void Executors::hello(PeerId from, const ExecutorHello& hello, Turn& turn) {
     turn.send(from, ExecutorRefused{std::move(reason)});
     return;
   }
-  greeted_[from] = hello.id;
+  ExecutorId given;
+  if (hello.id.value == kUnnamedExecutor) {
+    given = {std::to_string(++named_)};
+    turn.out.push_back(NameBackendExecutor{given, hello.pod});
+  }
+  greeted_[from] = given.value.empty() ? hello.id : given;
   ApplicationConfig config{options_.properties, options_.driver_block_address,
-                           profiles_.resources(hello.profile), profiles_.needs(hello.profile).cpus};
+                           profiles_.resources(hello.profile), profiles_.needs(hello.profile).cpus,
+                           given};
   if (const std::optional<int64_t> mib = profiles_.memory_mib(hello.profile))
     config.properties[std::string(conf::kExecutorMemory.spec.name)] = std::to_string(*mib) + "m";
   turn.send(from, std::move(config));

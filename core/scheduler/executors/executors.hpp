@@ -162,6 +162,7 @@ class Executors {
   std::vector<int32_t> active_;
   std::vector<int32_t> settled_;
   std::map<std::string, int32_t, std::less<>> slots_by_id_;
+  int64_t named_ = 0;                     // numbers given to executors that came without
   std::map<PeerId, ExecutorId> greeted_;  // said hello; stays until the connection ends
   struct Index;
   std::unique_ptr<Index> index_;

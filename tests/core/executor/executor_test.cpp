@@ -75,6 +75,19 @@ TEST_CASE("an executor says hello, builds itself from the driver's settings, reg
   CHECK(f.sent<ExecutorReady>());
 }
 
+TEST_CASE("K23 an executor without an id has the one that its driver gives") {
+  Fixture f;
+  f.on(StartExecutor{});
+  f.on(Connected{0, 7});
+  ApplicationConfig config;
+  config.executor = {"12"};
+  f.receive(config);
+  f.on(f.built());
+  CHECK(f.sent<RegisterExecutor>()->id.value == "12");
+  f.receive(ExecutorRegistered{});
+  CHECK(f.sent<ExecutorReady>()->id.value == "12");
+}
+
 TEST_CASE("three tries to reach the driver, then exit 1") {
   Fixture f;
   f.on(StartExecutor{});

@@ -183,6 +183,30 @@ TEST_CASE("what an executor says again, or out of turn, changes nothing", "[driv
   CHECK(c.driver.total_cores() == 4);
 }
 
+TEST_CASE("K23 an executor that asks for its id gets a number that no other has", "[driver]") {
+  Cluster c(test_options());
+  const auto ask = [&](const std::string& pod) {
+    c.peers[pod] = ++c.next_peer;
+    c.from(pod, ExecutorHello{
+                    Identity{"", AppId{"app-1"}, 0, ""}, {kUnnamedExecutor}, "b1", "c1", 0, pod});
+    REQUIRE(c.effects<NameBackendExecutor>().size() == 1);
+    CHECK(c.effects<NameBackendExecutor>()[0].pod == pod);
+    REQUIRE(c.messages<ApplicationConfig>().size() == 1);
+    CHECK(c.effects<NameBackendExecutor>()[0].executor ==
+          c.messages<ApplicationConfig>()[0].executor);
+    return c.messages<ApplicationConfig>()[0].executor.value;
+  };
+  CHECK(ask("pod-a") == "1");
+  CHECK(ask("pod-b") == "2");
+  RegisterExecutor m;
+  m.id = ExecutorId{"2"};
+  m.host = "hb";
+  m.cores = 4;
+  c.from("pod-b", m);
+  c.from("pod-b", ExecutorReady{ExecutorId{"2"}});
+  CHECK(c.driver.total_cores() == 4);
+}
+
 TEST_CASE("executors without an id, or of a profile that is not known, are not let in",
           "[driver]") {
   Cluster c(test_options());

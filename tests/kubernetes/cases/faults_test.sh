@@ -51,11 +51,11 @@ arguments=
 
 freeze_kubelet() {
   kill -STOP "$(cat "$state/kubelet.pid")"
-  sleep 20
+  sleep 60
   kill -CONT "$(cat "$state/kubelet.pid")"
 }
-frozen() { disturbed 25 freeze_kubelet && right; }
-check "the kubelet stopped for a while: right answer" frozen
+frozen() { disturbed 65 freeze_kubelet && right; }
+check "the kubelet stopped for a minute: right answer" frozen
 check "nothing stays" forget_driver
 
 restart_api_server() {

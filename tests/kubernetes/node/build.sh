@@ -4,6 +4,7 @@
 # module too.
 set -euo pipefail
 kubernetes=1.34.4
+helm=3.19.4  # of the same Kubernetes
 toolchain=go1.24.9
 out=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,7 +30,7 @@ go=$(compiler)
 cp "$here"/*.go "$work"
 cd "$work"
 {
-  printf 'module node\ngo 1.24.0\nrequire k8s.io/kubernetes v%s\n' "$kubernetes"
+  printf 'module node\ngo 1.24.0\nrequire k8s.io/kubernetes v%s\nrequire helm.sh/helm/v3 v%s\n' "$kubernetes" "$helm"
   # Kubernetes names its own parts by v0.0.0.
   for part in api apiextensions-apiserver apimachinery apiserver cli-runtime client-go cloud-provider cluster-bootstrap \
     code-generator component-base component-helpers controller-manager cri-api cri-client csi-translation-lib \

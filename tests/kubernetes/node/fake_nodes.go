@@ -2,19 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 const fakeLabel = "tinderbox-test/fake-node"
@@ -25,13 +26,7 @@ func fakeNodes() int {
 	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
 	count := flag.Int("nodes", 10, "how many nodes")
 	flag.Parse()
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	config.QPS, config.Burst = 10000, 10000
-	client := kubernetes.NewForConfigOrDie(config)
+	client := clientOf(*kubeconfig)
 	for i := 0; i < *count; i++ {
 		if err := addNode(client, fmt.Sprintf("fake-%d", i)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -55,7 +50,7 @@ func fakeNodes() int {
 	fmt.Println("ready")
 	for range time.Tick(10 * time.Second) {
 		for i := 0; i < *count; i++ {
-			beat(client, fmt.Sprintf("fake-%d", i))
+			_ = patchStatus(client, fmt.Sprintf("fake-%d", i), corev1.NodeStatus{Conditions: ready()})
 		}
 	}
 	return 0
@@ -70,28 +65,25 @@ func addNode(client kubernetes.Interface, name string) error {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{fakeLabel: "true", "kubernetes.io/hostname": name}},
 		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: fakeLabel, Effect: corev1.TaintEffectNoSchedule}}},
 	}
-	made, err := client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{})
-	if err != nil {
+	_, err := client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{})
+	if err != nil && !errors.IsAlreadyExists(err) {
 		return err
 	}
-	made.Status.Capacity, made.Status.Allocatable = room, room
-	made.Status.Conditions = ready()
-	_, err = client.CoreV1().Nodes().UpdateStatus(context.Background(), made, metav1.UpdateOptions{})
+	return patchStatus(client, name, corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: ready()})
+}
+
+// Others change the node meanwhile: a patch has no version.
+func patchStatus(client kubernetes.Interface, name string, status corev1.NodeStatus) error {
+	patch, err := json.Marshal(map[string]corev1.NodeStatus{"status": status})
+	if err == nil {
+		_, err = client.CoreV1().Nodes().Patch(context.Background(), name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	}
 	return err
 }
 
 func ready() []corev1.NodeCondition {
 	now := metav1.Now()
 	return []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: now, LastTransitionTime: now, Reason: "Fake"}}
-}
-
-func beat(client kubernetes.Interface, name string) {
-	node, err := client.CoreV1().Nodes().Get(context.Background(), name, metav1.GetOptions{})
-	if err != nil {
-		return
-	}
-	node.Status.Conditions = ready()
-	_, _ = client.CoreV1().Nodes().UpdateStatus(context.Background(), node, metav1.UpdateOptions{})
 }
 
 func settle(client kubernetes.Interface, pod *corev1.Pod) {

@@ -32,6 +32,9 @@ var parts = map[string]func() int{
 	"kubectl":            command(func() *cobra.Command { return kubectl.NewDefaultKubectlCommand() }),
 	"dns":                dns,
 	"fake-nodes":         fakeNodes,
+	"create-pods":        createPods,
+	"await-pods":         awaitPods,
+	"helm-template":      helmTemplate,
 }
 
 func main() {

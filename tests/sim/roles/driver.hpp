@@ -57,6 +57,8 @@ class SimDriver {
   void apply(const core::FetchResult& e);
   void apply(const core::SendShared& e);
   void apply(const core::KillBackendExecutor& e);
+  void apply(const core::DecommissionBackendExecutor&) {}
+  void apply(const core::NameBackendExecutor&) {}  // its executors come with ids
   void apply(const core::DeliverBlock& e);
   void apply(const core::RequestTotalExecutors& e);
   void end_of_turn() {

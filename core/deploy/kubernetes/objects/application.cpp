@@ -1,0 +1,46 @@
+#include "core/deploy/kubernetes/objects/application.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace tinderbox::core::kubernetes {
+namespace {
+
+constexpr const char* kVolume = "tinderbox-application";
+
+Json arguments_of(const std::vector<AppFile>& files) {
+  Json args = {"init", "--directory", kAppDir};
+  const bool receives =
+      std::any_of(files.begin(), files.end(), [](const AppFile& f) { return f.url.empty(); });
+  if (receives) {
+    args.push_back("--receive");
+    args.push_back(std::to_string(kReceivePort));
+  }
+  for (const AppFile& f : files)
+    if (f.url.empty()) {
+      args.push_back("--expect");
+      args.push_back(f.name + "#sha256=" + f.sha256);
+    }
+  for (const AppFile& f : files)
+    if (!f.url.empty())
+      args.push_back(f.url + "#" + (f.sha256.empty() ? "" : "sha256=" + f.sha256 + "&") + f.name);
+  return args;
+}
+
+}  // namespace
+
+void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files) {
+  if (files.empty()) return;
+  const Json mount = {{"mountPath", kAppDir}};
+  add_volume(pod, kVolume, {{"emptyDir", Json::object()}}, mount);
+  Json init = {{"name", "tinderbox-init"}, {"args", arguments_of(files)}};
+  for (const char* same : {"image", "imagePullPolicy", "resources", "securityContext"})
+    if (pod.container().contains(same)) init[same] = pod.container()[same];
+  // Proxies and trusted certificates are for fetching too; secrets are not.
+  for (const Json& variable : pod.container().value("env", Json::array()))
+    if (variable.contains("value")) append(init, "env", variable);
+  append(init, "volumeMounts", pod.container()["volumeMounts"].back());
+  append(pod.spec(), "initContainers", std::move(init));
+}
+
+}  // namespace tinderbox::core::kubernetes

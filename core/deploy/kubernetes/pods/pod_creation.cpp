@@ -1,0 +1,213 @@
+// The PodManager's pods: how many, made with their claims, deleted.
+#include <nlohmann/json.hpp>
+
+#include "core/deploy/kubernetes/names.hpp"
+#include "core/deploy/kubernetes/pods/pod_manager.hpp"
+#include "core/status/exit_codes.hpp"
+
+namespace tinderbox::core::kubernetes {
+namespace {
+
+constexpr int kQuotaStatus = 403, kAlreadyThere = 409, kTooMany = 429;
+
+}  // namespace
+
+void PodManager::on(const WantPods& e, Effects& out) {
+  allocator_.want(e.totals);
+  for (const ProfileSpec& p : e.profiles) profiles_[p.profile] = p;
+  hosts_ = e.hosts;
+  allocate(out);
+}
+
+void PodManager::on(const ExecutorRegistered& e, Effects& out) {
+  const int64_t number = number_of(e.executor);
+  registered_[number] = now_;
+  allocator_.registered(number);
+  failures_.served();
+  served_ = true;
+  held("", out);
+}
+
+void PodManager::on(const ExecutorLeft& e, Effects&) {
+  const int64_t number = number_of(e.executor);
+  registered_.erase(number);
+  allocator_.left(number);
+}
+
+/// Batches begin at least batch_delay apart.
+void PodManager::allocate(Effects& out) {
+  if (phase_ != Phase::Running) return;
+  if (options_.kind != PodAllocator::Direct) return scale_sets(out);
+  if (now_ < next_batch_) {
+    if (batch_timer_ == 0) batch_timer_ = timer(PodTimer::Kind::Batch, next_batch_ - now_, out);
+    return;
+  }
+  const Allocator::Step step = allocator_.step(table_, now_);
+  for (const Allocator::Create& what : step.create) create_pod(what, out);
+  delete_pods(step.remove, out);
+  delete_pods(step.give_up, out);
+  for (const int64_t executor : step.give_up)
+    out.push_back(Log{Level::Warn, "The pod of executor " + std::to_string(executor) +
+                                       " was requested, but the API server never showed it"});
+  if (step.exhausted)
+    held("no more than " + std::to_string(allocator_.created()) +
+             " executor pods may be created (spark.kubernetes.allocation.maximum)",
+         out);
+  if (!step.create.empty()) {
+    next_batch_ = now_ + options_.allocator.batch_delay;
+    out.push_back(Log{Level::Info, "Going to request " + std::to_string(step.create.size()) +
+                                       " executors from Kubernetes, up to number " +
+                                       std::to_string(allocator_.created())});
+  }
+  // What ages without any event: pods that are idle or never shown.
+  if (batch_timer_ == 0 && (!step.create.empty() || allocator_.outstanding() > 0))
+    batch_timer_ = timer(PodTimer::Kind::Batch, options_.allocator.batch_delay, out);
+}
+
+NodeWeights PodManager::node_weights() const {
+  NodeWeights nodes;
+  for (const auto& [host, tasks] : hosts_) {
+    std::string node = host;
+    for (const auto& [number, pod] : table_)
+      if (pod.ip == host && !pod.node.empty()) node = pod.node;
+    nodes[node] += tasks;
+  }
+  return nodes;
+}
+
+void PodManager::create_pod(const Allocator::Create& what, Effects& out) {
+  ProfileSpec profile = profiles_[what.profile];
+  profile.profile = what.profile;
+  std::vector<Json> objects =
+      executor_objects(options_.executors, std::to_string(what.executor), profile, node_weights());
+  if (!settle_claims(what.executor, objects)) {
+    allocator_.not_created(what.executor);
+    return held("all " + std::to_string(claims_.count()) +
+                    " claims are in use (spark.kubernetes.driver.waitToReusePersistentVolumeClaim)",
+                out);
+  }
+  Birth& birth = births_[what.executor];
+  birth.pod = objects[0].dump();
+  for (size_t i = 1; i < objects.size(); ++i) birth.claims.push_back(objects[i].dump());
+  const bool claims_first = options_.own_claims && !birth.claims.empty();
+  if (claims_first)
+    ask_for_claims(what.executor, options_.executors.driver_uid, out);
+  else
+    ask_for_pod(what.executor, out);
+}
+
+/// What is left in `objects` must be made. False: there are enough claims, and all are in use.
+bool PodManager::settle_claims(int64_t executor, std::vector<Json>& objects) {
+  if (!options_.own_claims || !options_.reuse_claims) return true;
+  const size_t wanted = objects.size() - 1;
+  if (wanted > claims_.free() && claims_.count() - claims_.free() + wanted > options_.max_claims)
+    return false;
+  for (size_t i = objects.size(); i-- > 1;) {
+    if (const auto other = claims_.reuse(objects[i], executor)) {
+      mount_other_claim(objects[0], objects[i]["metadata"]["name"], *other);
+      objects.erase(objects.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      claims_.add(objects[i], executor);
+    }
+  }
+  return true;
+}
+
+void PodManager::ask_for_pod(int64_t executor, Effects& out) {
+  const Json pod = Json::parse(std::exchange(births_[executor].pod, {}));
+  ask({Asked::What::CreatePod, executor, 0,
+       create_object(options_.executors.names.name_space, pod)},
+      out);
+}
+
+void PodManager::ask_for_claims(int64_t executor, const std::string& owner_uid, Effects& out) {
+  Birth& birth = births_[executor];
+  const ExecutorInput& x = options_.executors;
+  const std::string owner =
+      options_.own_claims ? x.driver_pod : executor_pod_name(x, std::to_string(executor));
+  for (const Bytes& bytes : std::exchange(birth.claims, {})) {
+    Json claim = Json::parse(bytes);
+    if (!owner_uid.empty()) set_owner(claim, owner, owner_uid);
+    ++birth.waiting;
+    ask({Asked::What::CreateClaim, executor, 0, create_object(x.names.name_space, claim)}, out);
+  }
+}
+
+void PodManager::claim_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  const auto found = births_.find(asked.executor);
+  if (found == births_.end()) return;
+  Birth& birth = found->second;
+  if (!e.ok() && e.status != kAlreadyThere) {
+    const bool pod_there = birth.pod.empty();
+    births_.erase(found);
+    claims_.drop(Json::parse(asked.request.body)["metadata"]["name"]);
+    claims_.release(asked.executor);
+    if (pod_there) delete_pods({asked.executor}, out);
+    return creation_refused(asked, e, out);
+  }
+  if (--birth.waiting > 0) return;
+  if (!birth.pod.empty()) return ask_for_pod(asked.executor, out);
+  births_.erase(found);
+}
+
+void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  const auto found = births_.find(asked.executor);
+  if (found == births_.end()) return;
+  // It is there already if an answer got lost: names have a number that is never used twice.
+  if (!e.ok() && e.status != kAlreadyThere) {
+    births_.erase(found);
+    claims_.release(asked.executor);
+    return creation_refused(asked, e, out);
+  }
+  if (found->second.claims.empty())
+    births_.erase(found);
+  else
+    ask_for_claims(asked.executor, uid_of(e.body), out);
+}
+
+void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  const std::string why =
+      "cannot create the pod of executor " + std::to_string(asked.executor) + ": " + failure(e);
+  allocator_.not_created(asked.executor);
+  failures_.failed(false, now_);
+  next_batch_ = std::max(next_batch_, now_ + failures_.pause());
+  held(why, out);
+  const bool quota = e.status == kQuotaStatus && why.find("exceeded quota") != std::string::npos;
+  const bool passes = quota || e.status == 0 || e.status >= 500 || e.status == kTooMany;
+  // What is forbidden or invalid stays so.
+  if (!passes) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
+  allocate(out);
+}
+
+void PodManager::delete_pods(const std::vector<int64_t>& executors, Effects& out) {
+  for (const int64_t executor : executors) {
+    const auto entry = table_.find(executor);
+    const std::string name = entry != table_.end()
+                                 ? entry->second.name
+                                 : executor_pod_name(options_.executors, std::to_string(executor));
+    const std::string uid = entry != table_.end() ? entry->second.uid : "";
+    ask({Asked::What::Delete, executor, 0,
+         delete_object(api_path(options_.executors.names.name_space, "pods", name), uid)},
+        out);
+  }
+}
+
+/// Source: Spark 4.3 KubernetesClusterSchedulerBackend.labelDecommissioningExecs.
+void PodManager::on(const MarkPod& e, Effects& out) {
+  const auto pod = table_.find(number_of(e.executor));
+  if (pod == table_.end() || !options_.leaving_label) return;
+  const auto& [label, value] = *options_.leaving_label;
+  change_pod(pod->second.name, {{"labels", {{label, value}}}}, out);
+}
+
+/// It has a while to end by itself.
+void PodManager::on(const EndPod& e, Effects& out) {
+  const int64_t number = number_of(e.executor);
+  told_.insert(number);  // the driver knows why
+  const auto pod = table_.find(number);
+  if (pod == table_.end()) return;
+  cheapen(pod->second.name, out);
+  ending_[timer(PodTimer::Kind::EndPod, options_.delete_grace, out)] = number;
+}
+
+}  // namespace tinderbox::core::kubernetes

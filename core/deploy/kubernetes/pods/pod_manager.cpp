@@ -1,0 +1,362 @@
+#include "core/deploy/kubernetes/pods/pod_manager.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "conf/keys.hpp"
+#include "core/deploy/kubernetes/names.hpp"
+#include "core/status/exit_codes.hpp"
+
+namespace tinderbox::core::kubernetes {
+namespace {
+
+using Kind = PodTimer::Kind;
+
+constexpr int kForbidden = 403, kNotFound = 404, kConflict = 409, kGone = 410;
+constexpr int kTries = 8;
+constexpr Duration kFirstPause = std::chrono::milliseconds(200);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
+constexpr Duration kLook = std::chrono::milliseconds(100);  // between looks at the driver's own pod
+constexpr Duration kStopPatience = std::chrono::seconds(5);
+constexpr uint64_t kWatchTickets = uint64_t{1} << 63;
+
+std::string config_map_name(const AppNames& names) {
+  return "spark-exec-" + names.unique + "-conf-map";
+}
+
+}  // namespace
+
+namespace {
+
+PodAllocator pod_allocator(const std::string& name) {
+  if (name == "direct") return PodAllocator::Direct;
+  if (name == "statefulset") return PodAllocator::StatefulSet;
+  if (name == "deployment") return PodAllocator::Deployment;
+  throw conf::Error("spark.kubernetes.allocation.pods.allocator=" + name +
+                    ": it must be direct, statefulset or deployment");
+}
+
+}  // namespace
+
+PodManagerOptions pod_manager_options(const conf::Conf& conf) {
+  PodManagerOptions o;
+  o.kind = pod_allocator(conf.get(conf::kKubernetesAllocator));
+  o.deletion_cost = conf.get(conf::kKubernetesDeletionCost);
+  o.allocator = allocator_options(conf);
+  o.failures = failure_options(conf);
+  o.watch = conf.get(conf::kKubernetesWatcher);
+  o.poll = conf.get(conf::kKubernetesPolling);
+  o.polling_interval = conf.get(conf::kKubernetesPollingInterval);
+  o.list_from_cache = conf.get(conf::kKubernetesListFromCache);
+  o.missing_delta = conf.get(conf::kKubernetesMissingDelta);
+  o.check_all_containers = conf.get(conf::kKubernetesCheckContainers);
+  o.delete_pods = conf.get(conf::kKubernetesDeletePods);
+  o.delete_grace = conf.get(conf::kKubernetesDeleteGrace);
+  o.patience = conf.get(conf::kKubernetesPatience);
+  if (!conf.get(conf::kKubernetesDriverPodIp))
+    o.readiness_timeout = conf.get(conf::kKubernetesReadinessTimeout);
+  o.own_claims = conf.get(conf::kKubernetesOwnClaims);
+  o.reuse_claims = conf.get(conf::kKubernetesReuseClaims);
+  if (conf.get(conf::kKubernetesWaitClaims))
+    o.max_claims = static_cast<size_t>(conf.get(conf::kDynamicAllocationEnabled)
+                                           ? conf.get(conf::kAllocationMaxExecutors)
+                                           : executor_instances(conf));
+  if (const auto label = conf.get(conf::kKubernetesDecommissionLabel))
+    o.leaving_label = {*label, conf.get(conf::kKubernetesDecommissionLabelValue)};
+  o.delete_service = conf.get(conf::kKubernetesServiceDelete);
+  return o;
+}
+
+PodManager::PodManager(PodManagerOptions options)
+    : options_(std::move(options)),
+      allocator_(options_.allocator),
+      failures_(options_.failures),
+      random_(options_.seed | 1) {}
+PodManager::~PodManager() = default;
+
+void PodManager::on(const Event& event, Time now, Effects& out) {
+  now_ = now;
+  if (phase_ != Phase::Stopped) std::visit([&](const auto& e) { this->on(e, out); }, event);
+}
+
+// ---- the beginning
+
+void PodManager::on(const StartPods&, Effects& out) {
+  started_ = now_;
+  if (options_.executors.driver_pod.empty()) return make_config_map(out);
+  look_at_driver_pod(out);
+}
+
+void PodManager::look_at_driver_pod(Effects& out) {
+  ask({Asked::What::DriverPod, 0, 0,
+       get_object(
+           api_path(options_.executors.names.name_space, "pods", options_.executors.driver_pod))},
+      out);
+}
+
+void PodManager::driver_pod_answered(const ApiAnswered& e, Effects& out) {
+  const std::string& name = options_.executors.driver_pod;
+  if (e.status == kNotFound)
+    return give_up(kExitFailure,
+                   "No pod was found named " + name + " in the cluster in the namespace " +
+                       options_.executors.names.name_space +
+                       " (this was supposed to be the driver pod.).",
+                   out);
+  if (!e.ok())
+    return give_up(kExitFailure, "Cannot read the driver's pod " + name + ": " + failure(e), out);
+  const PodView pod = read_pod(Json::parse(e.body, nullptr, false));
+  options_.executors.driver_uid = pod.uid;
+  // Its service names it only when it is ready.
+  if (!pod.ready && now_ - started_ < options_.readiness_timeout) {
+    timer(Kind::Readiness, kLook, out);
+    return;
+  }
+  make_config_map(out);
+}
+
+void PodManager::make_config_map(Effects& out) {
+  const ExecutorInput& x = options_.executors;
+  if (x.conf.get(conf::kKubernetesNoExecutorConfigMap)) return list(out);
+  const std::string name = config_map_name(x.names);
+  Json map = config_map(name, x.names, "executor", x.conf,
+                        {{"spark.kubernetes.namespace", x.names.name_space}}, options_.conf_files);
+  if (!x.driver_uid.empty()) set_owner(map, x.driver_pod, x.driver_uid);
+  options_.executors.config_map = name;
+  ask({Asked::What::ConfigMap, 0, 0, create_object(x.names.name_space, map)}, out);
+}
+
+std::string PodManager::pods_path() const {
+  const AppNames& names = options_.executors.names;
+  return api_path(names.name_space, "pods") +
+         "?labelSelector=" + selector({{kAppLabel, names.app_id}, {kRoleLabel, "executor"}});
+}
+
+void PodManager::list(Effects& out) {
+  ask({Asked::What::List, 0, 0,
+       get_object(pods_path() + (options_.list_from_cache ? "&resourceVersion=0" : ""))},
+      out);
+}
+
+void PodManager::listed(const ApiAnswered& e, Effects& out) {
+  const Json body = Json::parse(e.body, nullptr, false);
+  if (!e.ok() || !body.is_object()) {
+    if (phase_ == Phase::Starting)
+      return give_up(kExitFailure, "Cannot list the executors' pods: " + failure(e), out);
+    return look_later(out);
+  }
+  version_ = body.value("metadata", Json::object()).value("resourceVersion", "");
+  std::set<int64_t> there;
+  for (const Json& item : body.value("items", Json::array())) {
+    const PodView pod = read_pod(item);
+    if (const auto number = executor_number(pod)) there.insert(*number);
+    take(pod, false, out);
+  }
+  std::vector<PodView> gone;
+  for (const auto& [number, entry] : table_) {
+    if (there.contains(number)) continue;
+    PodView pod;
+    pod.name = entry.name;
+    pod.uid = entry.uid;
+    pod.labels[std::string(kExecutorLabel)] = std::to_string(number);
+    pod.labels[std::string(kProfileLabel)] = std::to_string(entry.profile);
+    gone.push_back(std::move(pod));
+  }
+  for (const PodView& pod : gone) take(pod, true, out);
+  look_for_missing(out);
+  if (options_.watch)
+    watch(out);
+  else if (options_.poll)
+    timer(Kind::Poll, options_.polling_interval, out);
+  if (phase_ == Phase::Starting) begin(out);
+  allocate(out);
+}
+
+void PodManager::begin(Effects& out) {
+  phase_ = Phase::Running;
+  next_batch_ = now_;
+  out.push_back(PodsBegun{});
+}
+
+void PodManager::watch(Effects& out) {
+  watch_ = ++tickets_ | kWatchTickets;
+  out.push_back(WatchApi{watch_, pods_path() + "&allowWatchBookmarks=true&watch=true" +
+                                     (version_.empty() ? "" : "&resourceVersion=" + version_)});
+}
+
+/// As long as it fails: up to half a minute, and never all drivers at once.
+void PodManager::look_later(Effects& out) {
+  const Duration longest =
+      std::min(kLongestPause, kFirstPause * (1 << std::min(watch_failures_++, 8)));
+  timer(Kind::Watch, jittered(longest), out);
+}
+
+void PodManager::on(const WatchBookmark& e, Effects&) {
+  if (e.ticket != watch_) return;
+  version_ = e.resource_version;
+  watch_failures_ = 0;
+}
+
+void PodManager::on(const WatchEnded& e, Effects& out) {
+  if (e.ticket != watch_ || phase_ != Phase::Running) return;
+  watch_ = 0;
+  if (e.status == kForbidden)
+    return give_up(kExitFailure, "Cannot watch the executors' pods: " + e.error, out);
+  if (e.status == kGone) version_.clear();
+  if (!e.error.empty())
+    out.push_back(
+        Log{Level::Info, "The watch of executors' pods ended, it begins again: " + e.error});
+  look_later(out);
+}
+
+// ---- requests
+
+void PodManager::ask(Asked asked, Effects& out) {
+  ++asked.tries;
+  const uint64_t ticket = ++tickets_;
+  out.push_back(CallApi{ticket, asked.request});
+  asked_[ticket] = std::move(asked);
+}
+
+/// Whether the same is asked again later: no answer came, or the server had a bad moment.
+bool PodManager::ask_again(Asked& asked, const ApiAnswered& e, Effects& out) {
+  if ((e.status != 0 && e.status < 500) || asked.tries >= kTries || phase_ == Phase::Stopping)
+    return false;
+  const Duration pause = jittered(std::min(kLongestPause, kFirstPause * (1 << asked.tries)));
+  later_[timer(Kind::Create, pause, out)] = std::move(asked);
+  return true;
+}
+
+void PodManager::on(const ApiAnswered& e, Effects& out) {
+  const auto found = asked_.find(e.ticket);
+  if (found == asked_.end()) return;
+  Asked asked = std::move(found->second);
+  asked_.erase(found);
+  if (!e.ok() && ask_again(asked, e, out)) return;
+  if (phase_ == Phase::Stopping && asked.what != Asked::What::Stop) return;
+  switch (asked.what) {
+    case Asked::What::DriverPod:
+      return driver_pod_answered(e, out);
+    case Asked::What::ConfigMap:
+      // An answer that got lost before may have made it.
+      if (!e.ok() && e.status != kConflict)
+        return give_up(kExitFailure, "Cannot create the executors' config map: " + failure(e), out);
+      return list(out);
+    case Asked::What::List:
+      return listed(e, out);
+    case Asked::What::CreatePod:
+      return pod_answered(asked, e, out);
+    case Asked::What::CreateClaim:
+      return claim_answered(asked, e, out);
+    case Asked::What::CreateSet:
+      return set_answered(asked, e, out);
+    case Asked::What::Label:
+      if (!e.ok() && e.status != kNotFound)
+        out.push_back(Log{Level::Warn, "Cannot change " + asked.request.path + ": " + failure(e)});
+      return;
+    case Asked::What::Delete:
+      if (!e.ok() && e.status != kNotFound && e.status != kConflict)
+        out.push_back(Log{Level::Warn, "Cannot delete a pod: " + failure(e)});
+      return;
+    case Asked::What::Stop:
+      if (!e.ok() && e.status != kNotFound)
+        out.push_back(Log{Level::Warn, "Cannot clean up: " + failure(e)});
+      return stop_answered(out);
+  }
+}
+
+// ---- time
+
+uint64_t PodManager::timer(PodTimer::Kind kind, Duration delay, Effects& out) {
+  out.push_back(After<PodTimer>{delay, {kind, ++timers_}});
+  return timers_;
+}
+
+/// Between half of it and all.
+Duration PodManager::jittered(Duration longest) {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  return longest / 2 + Duration(static_cast<int64_t>(random_ >> 1) % (longest.count() / 2 + 1));
+}
+
+void PodManager::on(const PodTimer& e, Effects& out) {
+  if (phase_ == Phase::Stopping && e.kind != Kind::Stop) return;
+  switch (e.kind) {
+    case Kind::Batch:
+      if (e.id != batch_timer_) return;
+      batch_timer_ = 0;
+      return allocate(out);
+    case Kind::Watch:
+      return version_.empty() || !options_.watch ? list(out) : watch(out);
+    case Kind::Poll:
+      return list(out);
+    case Kind::Readiness:
+      return look_at_driver_pod(out);
+    case Kind::Create: {
+      const auto found = later_.find(e.id);
+      Asked asked = std::move(found->second);
+      later_.erase(found);
+      return ask(std::move(asked), out);
+    }
+    case Kind::Patience:
+      for (const auto& [executor, id] : in_vain_)
+        if (id == e.id) {
+          const std::string why = pod_of(executor) + " cannot start: " + reasons_[executor];
+          if (!served_) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
+          const int64_t number = executor;
+          count_failure(number, why, out);
+          in_vain_.erase(number);
+          return delete_pods({number}, out);
+        }
+      return;
+    case Kind::EndPod: {
+      const int64_t executor = ending_[e.id];
+      ending_.erase(e.id);
+      const auto pod = table_.find(executor);
+      if (pod != table_.end() && !has_ended(pod->second.state)) delete_pods({executor}, out);
+      return;
+    }
+    case Kind::Stop:
+      stopping_ = 0;
+      phase_ = Phase::Stopped;
+      out.push_back(PodsStopped{});
+  }
+}
+
+// ---- the end
+
+/// Source: Spark 4.3 KubernetesClusterSchedulerBackend.stop.
+void PodManager::on(const StopPods&, Effects& out) {
+  if (phase_ == Phase::Stopping) return;
+  const bool begun = phase_ == Phase::Running;
+  phase_ = Phase::Stopping;
+  if (watch_) out.push_back(StopWatch{watch_});
+  const ExecutorInput& x = options_.executors;
+  const auto collection = [&](const std::string& all, bool executors_only) {
+    const std::string app = "?labelSelector=";
+    const std::string path =
+        all + app +
+        (executors_only ? selector({{kAppLabel, x.names.app_id}, {kRoleLabel, "executor"}})
+                        : selector({{kAppLabel, x.names.app_id}}));
+    ++stopping_;
+    ask({Asked::What::Stop, 0, 0, delete_all(path)}, out);
+  };
+  const auto of_kind = [&](const char* kind) { return api_path(x.names.name_space, kind); };
+  if (begun && options_.kind != PodAllocator::Direct) collection(sets_path(), true);
+  if (options_.delete_service && !x.driver_uid.empty()) collection(of_kind("services"), false);
+  if (options_.own_claims) collection(of_kind("persistentvolumeclaims"), false);
+  if (begun && options_.delete_pods) collection(of_kind("pods"), true);
+  if (!x.config_map.empty()) collection(of_kind("configmaps"), true);
+  timer(Kind::Stop, kStopPatience, out);
+  if (stopping_ == 0) stop_answered(out);
+}
+
+void PodManager::stop_answered(Effects& out) {
+  if (stopping_ > 0) --stopping_;
+  if (stopping_ > 0) return;
+  phase_ = Phase::Stopped;
+  out.push_back(PodsStopped{});
+}
+
+}  // namespace tinderbox::core::kubernetes

@@ -1,0 +1,201 @@
+#include "core/deploy/kubernetes/submission/plan.hpp"
+
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "conf/keys.hpp"
+#include "conf/sources/yaml.hpp"
+#include "conf/values/resources.hpp"
+#include "core/deploy/kubernetes/names.hpp"
+#include "core/deploy/kubernetes/objects/driver_objects.hpp"
+#include "net/http/fetch.hpp"
+
+namespace tinderbox::core::kubernetes {
+namespace {
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string in_app_dir(const std::string& name) { return std::string(kAppDir) + "/" + name; }
+
+class Planner {
+ public:
+  Planner(const conf::SubmitRequest& request, const PlanWorld& world)
+      : request_(request), world_(world) {
+    input_.conf = conf::without_node_values(request.conf);
+  }
+
+  SubmissionOptions plan() {
+    name_application();
+    place_application();
+    for (const conf::KeySpec* key : {&conf::kFiles.spec, &conf::kArchives.spec}) place_files(*key);
+    if (request_.conf.get(conf::kKubernetesUploadPath) && !uploads_.empty())
+      throw conf::Error(
+          "spark.kubernetes.file.upload.path=" + *request_.conf.get(conf::kKubernetesUploadPath) +
+          ": this build has no object store; without that key submit sends the files "
+          "to the driver pod itself");
+    input_.main_class = request_.main_class;
+    input_.arguments = request_.app_args;
+    input_.proxy_user = request_.proxy_user;
+    input_.driver_template = template_of(conf::kKubernetesDriverTemplate);
+    input_.executor_template = template_of(conf::kKubernetesExecutorTemplate);
+    read_conf_files();
+    read_credentials();
+    return options();
+  }
+
+ private:
+  void name_application() {
+    AppNames& names = input_.names;
+    const std::string& uuid = world_.uuid;
+    uint64_t random = 0;
+    std::from_chars(uuid.data(), uuid.data() + std::min<size_t>(uuid.size(), 6), random, 16);
+    names.app_id = "spark-" + uuid;
+    names.app_name = input_.conf.get(conf::kAppName).value_or("spark");
+    names.unique = unique_id(random, world_.now_ms);
+    names.prefix = input_.conf.get(conf::kKubernetesDriverNamePrefix)
+                       .value_or(resource_prefix(names.app_name, names.unique));
+    names.name_space = input_.conf.get(conf::kKubernetesNamespace);
+    names.user = world_.user;
+  }
+
+  void place_application() {
+    const std::string& resource = request_.primary_resource;
+    const std::string in_image = application_in_image(resource, world_.is_own_program);
+    input_.conf = input_.conf.without(conf::kJars.spec.name);
+    if (!in_image.empty()) {
+      input_.conf = input_.conf.with(conf::kKubernetesApplication, in_image);
+      input_.resource =
+          in_image == "image" ? std::string(conf::kInternalResource) : "local://" + in_image;
+      return;
+    }
+    input_.resource = "local://" + place(resource, true);
+  }
+
+  void place_files(const conf::KeySpec& key) {
+    const auto list = input_.conf.find(key.name);
+    if (!list) return;
+    std::string placed;
+    for (const std::string& entry : conf::resolve_list(*list, "/", world_.list)) {
+      const size_t hash = entry.find('#');
+      std::string now = entry;
+      if (conf::scheme_of(entry) == "file")
+        now = "file://" + place(entry.substr(0, hash), false) +
+              (hash == std::string::npos ? "" : entry.substr(hash));
+      placed += (placed.empty() ? "" : ",") + now;
+    }
+    input_.conf = input_.conf.with(key.name, placed);
+  }
+
+  /// Sees to it that the pod has the file, and returns its path there.
+  std::string place(const std::string& url, bool application) {
+    AppFile file;
+    const std::string_view scheme = conf::scheme_of(url);
+    if (scheme == "http" || scheme == "https") {
+      const Result<net::FetchSource> source = net::parse_source(url);
+      if (!source) throw conf::Error(source.error().message);
+      file = {source->url, source->name, source->sha256};
+    } else if (const auto path = conf::local_path(url)) {
+      if (application) world_.check_application(*path);
+      const Result<std::string> sum = world_.sha256(*path);
+      if (!sum) throw conf::Error("Cannot submit " + url + ": " + sum.error().message);
+      file = {"", base_name(*path), *sum};
+      upload(*path, file.name);
+    } else {
+      throw conf::Error("Cannot submit " + url +
+                        ": it must be a path or a file:, local:, http: or https: URL");
+    }
+    const auto [at, first] = placed_.emplace(file.name, url);
+    if (first)
+      input_.app_files.push_back(file);
+    else if (at->second != url)
+      throw conf::Error("Two files are named " + file.name + ": " + at->second + " and " + url);
+    return in_app_dir(file.name);
+  }
+
+  void upload(const std::string& path, const std::string& name) {
+    for (const Upload& u : uploads_)
+      if (u.name == name) return;
+    uploads_.push_back({path, name});
+  }
+
+  std::string read(const std::string& path, std::string_view key) const {
+    const conf::FileText file = world_.read(path);
+    if (file.kind == conf::FileText::Kind::kRegular) return file.text;
+    throw conf::Error(std::string(key) + ": cannot read '" + path + "'" +
+                      (file.error.empty() ? ": no such file" : ": " + file.error));
+  }
+
+  NamedText template_of(const conf::Key<std::optional<std::string>>& key) const {
+    const auto where = input_.conf.get(key);
+    if (!where) return {};
+    const std::string path = conf::local_path(*where).value_or(*where);
+    return {*where, read(path, key.spec.name)};
+  }
+
+  void read_conf_files() {
+    const auto folder = world_.environment.find("SPARK_CONF_DIR");
+    if (folder == world_.environment.end()) return;
+    input_.conf_files = conf_folder(folder->second, world_.list, world_.read);
+  }
+
+  void read_credentials() {
+    const std::string prefix = "spark.kubernetes.authenticate.driver.";
+    if (const auto token = input_.conf.find(prefix + "oauthToken"))
+      input_.credentials.emplace_back("oauth-token", *token);
+    const std::pair<const char*, const char*> files[] = {{"caCertFile", "ca-cert"},
+                                                         {"clientKeyFile", "client-key"},
+                                                         {"clientCertFile", "client-cert"}};
+    for (const auto& [name, in_secret] : files)
+      if (const auto path = input_.conf.find(prefix + name))
+        input_.credentials.emplace_back(in_secret, read(*path, prefix + name));
+  }
+
+  SubmissionOptions options() {
+    SubmissionOptions o;
+    o.app_name = input_.names.app_name;
+    o.app_id = input_.names.app_id;
+    o.name_space = input_.names.name_space;
+    o.pod_name = driver_pod_name(input_.conf, input_.names);
+    for (const Json& object : driver_objects(input_)) o.objects.push_back(object.dump());
+    o.uploads = uploads_;
+    o.wait = input_.conf.get(conf::kKubernetesWaitAppCompletion);
+    o.report_interval = input_.conf.get(conf::kKubernetesReportInterval);
+    o.patience = input_.conf.get(conf::kKubernetesPatience);
+    return o;
+  }
+
+  const conf::SubmitRequest& request_;
+  const PlanWorld& world_;
+  DriverInput input_;
+  std::vector<Upload> uploads_;
+  std::map<std::string, std::string> placed_;  // name in the pod → URL
+};
+
+}  // namespace
+
+SubmissionOptions plan_submission(const conf::SubmitRequest& request, const PlanWorld& world) {
+  return Planner(request, world).plan();
+}
+
+std::string show_objects(const SubmissionOptions& plan) {
+  std::string text;
+  for (const Bytes& bytes : plan.objects) {
+    Json object = Json::parse(bytes);
+    if (object["kind"] == "Secret")
+      for (auto& [key, value] : object["stringData"].items()) value = std::string(conf::kRedacted);
+    text += (text.empty() ? "" : "---\n") + conf::to_yaml(object);
+  }
+  return text;
+}
+
+std::string application_in_image(const std::string& resource,
+                                 const std::function<bool(const std::string&)>& is_own_program) {
+  if (resource == conf::kInternalResource) return "image";
+  const auto path = conf::local_path(resource);
+  if (!path) return {};
+  if (conf::scheme_of(resource) == "local") return *path;
+  return is_own_program(*path) ? "image" : "";
+}
+
+}  // namespace tinderbox::core::kubernetes

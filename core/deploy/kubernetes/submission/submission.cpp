@@ -1,0 +1,287 @@
+#include "core/deploy/kubernetes/submission/submission.hpp"
+
+#include <absl/strings/ascii.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/deploy/kubernetes/names.hpp"
+#include "core/deploy/kubernetes/objects/application.hpp"
+#include "core/deploy/kubernetes/objects/driver_objects.hpp"
+#include "core/status/exit_codes.hpp"
+#include "net/http/http_session.hpp"
+
+namespace tinderbox::core::kubernetes {
+namespace {
+
+using Kind = SubmissionTimer::Kind;
+
+constexpr int kTries = 6;
+constexpr Duration kFirstPause = std::chrono::milliseconds(100);  // doubled with each try
+constexpr int kUploadTries = 100;
+constexpr Duration kUploadPause = std::chrono::milliseconds(50);
+constexpr int kConflict = 409, kNotFound = 404, kGone = 410;
+
+bool has_ended(const PodView& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+}  // namespace
+
+Submission::Submission(SubmissionOptions options) : options_(std::move(options)) {}
+
+void Submission::on(const Event& event, Time, Effects& out) {
+  if (step_ != Step::Ended) std::visit([&](const auto& e) { this->on(e, out); }, event);
+}
+
+void Submission::on(const StartSubmission&, Effects& out) {
+  call(create_object(options_.name_space, Json::parse(options_.objects[0])), out);
+}
+
+void Submission::call(ApiRequest request, Effects& out) {
+  request_ = std::move(request);
+  tries_ = 0;
+  repeat(out);
+}
+
+void Submission::repeat(Effects& out) {
+  ++tries_;
+  out.push_back(CallApi{++ticket_, request_});
+}
+
+/// No answer, or one that says: not now.
+bool Submission::worth_another_try(const ApiAnswered& e) const {
+  return tries_ < kTries && !e.hopeless && (e.status == 0 || e.status >= 500);
+}
+
+void Submission::try_again(Effects& out) {
+  retry_ = ++timer_;
+  out.push_back(After<SubmissionTimer>{kFirstPause * (1 << tries_), {Kind::Retry, retry_}});
+}
+
+void Submission::on(const ApiAnswered& e, Effects& out) {
+  if (e.ticket != ticket_) return;
+  switch (step_) {
+    case Step::Pod:
+      return pod_answered(e, out);
+    case Step::FindPod:
+      return pod_found(e, out);
+    case Step::Dependents:
+      return dependent_answered(e, out);
+    case Step::Uploads:
+      return upload_answered(e, out);
+    case Step::Removing:
+      if (!e.ok() && e.status != kNotFound && worth_another_try(e)) return try_again(out);
+      return exit(kExitFailure, failure_, out);
+    case Step::Waiting:
+    case Step::Ended:
+      return;
+  }
+}
+
+void Submission::pod_answered(const ApiAnswered& e, Effects& out) {
+  if (e.ok()) {
+    uid_ = uid_of(e.body);
+    step_ = Step::Dependents;
+    return next_dependent(out);
+  }
+  if (e.status == kConflict) {
+    step_ = Step::FindPod;
+    return call(get_object(pod_path()), out);
+  }
+  maybe_created_ |= e.status == 0 && e.arrived;
+  if (worth_another_try(e)) return try_again(out);
+  const std::string what = "cannot create the driver pod " + options_.pod_name + " in namespace " +
+                           options_.name_space + ": " + failure(e);
+  exit(kExitFailure, what + (maybe_created_ ? "; whether it was created is not known" : ""), out);
+}
+
+/// A pod of this name is there: ours, if an answer got lost.
+void Submission::pod_found(const ApiAnswered& e, Effects& out) {
+  if (!e.ok() && worth_another_try(e)) return try_again(out);
+  const PodView pod = read_pod(Json::parse(e.body, nullptr, false));
+  if (e.ok() && pod.label(kAppLabel) == options_.app_id) {
+    uid_ = pod.uid;
+    step_ = Step::Dependents;
+    return next_dependent(out);
+  }
+  exit(kExitFailure,
+       "a pod named " + options_.pod_name + " is in namespace " + options_.name_space +
+           " already: choose another spark.kubernetes.driver.pod.name or delete it",
+       out);
+}
+
+void Submission::next_dependent(Effects& out) {
+  if (++next_ == options_.objects.size()) return deployed(out);
+  Json object = Json::parse(options_.objects[next_]);
+  set_owner(object, options_.pod_name, uid_);
+  call(apply_object(options_.name_space, object), out);
+}
+
+void Submission::dependent_answered(const ApiAnswered& e, Effects& out) {
+  if (e.ok()) return next_dependent(out);
+  if (worth_another_try(e)) return try_again(out);
+  const Json object = Json::parse(options_.objects[next_]);
+  fail("cannot create " + object.at("kind").get<std::string>() + " " +
+           object.at("metadata").at("name").get<std::string>() + " in namespace " +
+           options_.name_space + ": " + failure(e),
+       out);
+}
+
+/// All objects are there.
+void Submission::deployed(Effects& out) {
+  next_ = 0;
+  if (!options_.uploads.empty()) {
+    step_ = Step::Uploads;
+    return watch(out);
+  }
+  next_upload(out);
+}
+
+/// Begins, or ends, when there is nothing (more) to send.
+void Submission::next_upload(Effects& out) {
+  if (next_ < options_.uploads.size()) {
+    tries_ = 0;
+    return send_file(out);
+  }
+  if (!options_.wait) {
+    out.push_back(Report{"Deployed Spark application " + options_.app_name +
+                         " with application ID " + options_.app_id + " and submission ID " +
+                         submission_id() + " into Kubernetes"});
+    return exit(kExitOk, "", out);
+  }
+  step_ = Step::Waiting;
+  out.push_back(Report{"Waiting for application " + options_.app_name + " with application ID " +
+                       options_.app_id + " and submission ID " + submission_id() +
+                       " to finish..."});
+  out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Report, ++timer_}});
+  if (watch_ == 0) watch(out);
+}
+
+void Submission::send_file(Effects& out) {
+  const Upload& upload = options_.uploads[next_];
+  const std::string pod =
+      "/http:" + options_.pod_name + ":" + std::to_string(kReceivePort) + "/proxy/";
+  out.push_back(SendFile{
+      ++ticket_, api_path(options_.name_space, "pods") + pod + net::url_encoded(upload.name),
+      upload.path});
+}
+
+void Submission::upload_answered(const ApiAnswered& e, Effects& out) {
+  if (e.ok()) {
+    ++next_;
+    return next_upload(out);
+  }
+  // The container runs, but does not listen yet; or the API server does not know its address.
+  if ((e.status == 0 || e.status >= 500 || e.status == kNotFound) && ++tries_ < kUploadTries) {
+    retry_ = ++timer_;
+    out.push_back(After<SubmissionTimer>{kUploadPause, {Kind::Retry, retry_}});
+    return;
+  }
+  fail("cannot send " + options_.uploads[next_].path + " to the driver pod: " + failure(e) +
+           (e.status == 403 ? "; set spark.kubernetes.file.upload.path, or put the file into the "
+                              "image and name it by local:"
+                            : ""),
+       out);
+}
+
+/// One pod, from the last version that is known on; without one the present state comes first.
+void Submission::watch(Effects& out) {
+  watch_ = ++ticket_ | (uint64_t{1} << 63);
+  std::string path = api_path(options_.name_space, "pods") +
+                     "?allowWatchBookmarks=true&fieldSelector=metadata.name%3D" +
+                     net::url_encoded(options_.pod_name) + "&watch=true";
+  if (!version_.empty()) path += "&resourceVersion=" + version_;
+  out.push_back(WatchApi{watch_, path});
+}
+
+void Submission::on(const WatchBookmark& e, Effects&) {
+  if (e.ticket == watch_) version_ = e.resource_version;
+}
+
+void Submission::on(const PodChanged& e, Effects& out) {
+  if (e.ticket != watch_ || step_ == Step::Removing) return;
+  if (!uid_.empty() && e.pod.uid != uid_) return;
+  version_ = e.pod.resource_version;
+  const bool shown = pod_ && describe_pod(*pod_) == describe_pod(e.pod) && !e.deleted;
+  pod_ = e.pod;
+  if (e.deleted) pod_->phase = "Deleted";
+  if (!shown) out.push_back(Report{"State changed, new state: " + describe_pod(*pod_)});
+  if (e.deleted || has_ended(*pod_)) return finish(out);
+  look_for_trouble(out);
+  const bool runs = !pod_->init_containers.empty() &&
+                    pod_->init_containers.back().state == ContainerView::State::Running;
+  if (step_ == Step::Uploads && runs && !receiving_) {
+    receiving_ = true;
+    next_upload(out);
+  }
+}
+
+/// Something that will not pass by itself is given a while all the same.
+void Submission::look_for_trouble(Effects& out) {
+  if (!waits_in_vain(*pod_)) {
+    trouble_ = 0;
+  } else if (trouble_ == 0) {
+    trouble_ = ++timer_;
+    out.push_back(After<SubmissionTimer>{options_.patience, {Kind::Patience, trouble_}});
+  }
+}
+
+void Submission::on(const WatchEnded& e, Effects& out) {
+  if (e.ticket != watch_) return;
+  // Its versions are forgotten there, or it did not say: begin with the present state.
+  if (e.status == kGone) version_.clear();
+  if (e.status >= 400 && e.status < 500 && e.status != kGone)
+    return exit(kExitFailure, "cannot watch the driver pod: " + e.error, out);
+  out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Watch, ++timer_}});
+}
+
+void Submission::on(const SubmissionTimer& e, Effects& out) {
+  switch (e.kind) {
+    case Kind::Retry:
+      if (e.id != retry_) return;
+      return step_ == Step::Uploads ? send_file(out) : repeat(out);
+    case Kind::Patience:
+      if (e.id == trouble_)
+        fail("the driver pod " + options_.pod_name + " cannot start: " + waiting_reason(*pod_),
+             out);
+      return;
+    case Kind::Watch:
+      return watch(out);
+    case Kind::Report:
+      if (step_ != Step::Waiting) return;
+      out.push_back(Report{"Application status for " + options_.app_id +
+                           " (phase: " + (pod_ ? pod_->phase : "unknown") + ")"});
+      out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Report, ++timer_}});
+  }
+}
+
+/// The pod goes, and with it all that it owns; the rest is the garbage collector's.
+void Submission::fail(const std::string& reason, Effects& out) {
+  failure_ = reason;
+  step_ = Step::Removing;
+  call(delete_object(pod_path(), uid_), out);
+}
+
+void Submission::finish(Effects& out) {
+  std::string final = describe_containers(*pod_, "\t ");
+  while (final.ends_with('\n')) final.pop_back();
+  out.push_back(Report{"Container final statuses:\n\n" + final});
+  if (step_ == Step::Uploads)
+    return exit(kExitFailure,
+                "the driver pod " + options_.pod_name +
+                    " ended before it had its files; kubectl logs " + options_.pod_name +
+                    " -c tinderbox-init tells more",
+                out);
+  out.push_back(Report{"Application " + options_.app_name + " with application ID " +
+                       options_.app_id + " and submission ID " + submission_id() + " finished"});
+  exit(kExitOk, "", out);
+}
+
+void Submission::exit(int code, const std::string& reason, Effects& out) {
+  step_ = Step::Ended;
+  out.push_back(Exit{code, reason});
+}
+
+std::string Submission::pod_path() const {
+  return api_path(options_.name_space, "pods", options_.pod_name);
+}
+
+}  // namespace tinderbox::core::kubernetes

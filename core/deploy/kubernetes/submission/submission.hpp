@@ -1,0 +1,114 @@
+// Submit's conversation with the API server: create a driver pod and what it owns, bring files to
+// it, tell how it goes. A machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/deploy/kubernetes/api.hpp"
+#include "core/machine.hpp"
+
+namespace tinderbox::core::kubernetes {
+
+/// A file of this machine that the driver pod's init container waits for.
+struct Upload {
+  std::string path, name;
+};
+
+struct SubmissionOptions {
+  std::string app_name, app_id, name_space, pod_name;
+  std::vector<Bytes> objects;  // JSON; the pod first
+  std::vector<Upload> uploads;
+  bool wait = true;  // for the end of the application
+  Duration report_interval = std::chrono::seconds(1);
+  /// So long a container may wait for what it will never get, such as an image that is not there.
+  Duration patience = std::chrono::minutes(2);
+};
+
+/// Lines for a person, on stderr; the first is a log record.
+struct Report {
+  std::string text;
+  bool operator==(const Report&) const = default;
+};
+
+// ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded
+
+struct StartSubmission {};
+struct SubmissionTimer {
+  enum class Kind : uint8_t { Report, Retry, Patience, Watch } kind{};
+  uint64_t id = 0;
+  bool operator==(const SubmissionTimer&) const = default;
+};
+
+// ---- effects beside CallApi, WatchApi, After<SubmissionTimer>, Exit -------------------------
+
+/// PUT the bytes of a local file to `path` of the API server; answered by ApiAnswered.
+struct SendFile {
+  uint64_t ticket = 0;
+  std::string path, file;
+  bool operator==(const SendFile&) const = default;
+};
+
+/// Order: the pod first, alone. It begins once its config map is there, which comes last, and ends
+/// by itself when that does not come; all else belongs to it. So wherever this ends, nothing stays.
+/// Source: Spark 4.3 deploy.k8s.submit.Client, LoggingPodStatusWatcherImpl.
+class Submission {
+ public:
+  using Event = std::variant<StartSubmission, ApiAnswered, PodChanged, WatchBookmark, WatchEnded,
+                             SubmissionTimer>;
+  using Effect = std::variant<CallApi, WatchApi, SendFile, After<SubmissionTimer>, Report, Exit>;
+  using Effects = std::vector<Effect>;
+
+  explicit Submission(SubmissionOptions options);
+  void on(const Event& event, Time now, Effects& out);
+
+ private:
+  enum class Step : uint8_t { Pod, FindPod, Dependents, Uploads, Waiting, Removing, Ended };
+
+  void on(const StartSubmission&, Effects& out);
+  void on(const ApiAnswered& e, Effects& out);
+  void on(const PodChanged& e, Effects& out);
+  void on(const WatchBookmark& e, Effects& out);
+  void on(const WatchEnded& e, Effects& out);
+  void on(const SubmissionTimer& e, Effects& out);
+
+  void call(ApiRequest request, Effects& out);
+  void repeat(Effects& out);
+  bool worth_another_try(const ApiAnswered& e) const;
+  void try_again(Effects& out);
+  void pod_answered(const ApiAnswered& e, Effects& out);
+  void pod_found(const ApiAnswered& e, Effects& out);
+  void dependent_answered(const ApiAnswered& e, Effects& out);
+  void upload_answered(const ApiAnswered& e, Effects& out);
+  void next_dependent(Effects& out);
+  void deployed(Effects& out);
+  void next_upload(Effects& out);
+  void send_file(Effects& out);
+  void watch(Effects& out);
+  void look_for_trouble(Effects& out);
+  void fail(const std::string& reason, Effects& out);
+  void finish(Effects& out);
+  void exit(int code, const std::string& reason, Effects& out);
+  std::string pod_path() const;
+  std::string submission_id() const { return options_.name_space + ":" + options_.pod_name; }
+
+  const SubmissionOptions options_;
+  Step step_ = Step::Pod;
+  uint64_t ticket_ = 0;  // of the request, watch or file under way
+  uint64_t watch_ = 0;
+  uint64_t timer_ = 0;
+  uint64_t retry_ = 0;
+  int tries_ = 0;
+  bool maybe_created_ = false;  // a request for the pod was cut
+  bool receiving_ = false;      // its init container runs
+  size_t next_ = 0;             // object or upload
+  std::string uid_, version_;
+  ApiRequest request_;  // the last one, for another try
+  std::optional<PodView> pod_;
+  uint64_t trouble_ = 0;  // of the timer that waits for it to pass
+  std::string failure_;
+};
+
+}  // namespace tinderbox::core::kubernetes

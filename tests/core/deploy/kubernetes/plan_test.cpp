@@ -1,0 +1,191 @@
+// From a submission to objects: where the application and its files come from.
+#include "core/deploy/kubernetes/submission/plan.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "conf/keys.hpp"
+#include "core/deploy/kubernetes/names.hpp"
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core::kubernetes;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+PlanWorld world(Files files = {}) {
+  PlanWorld w;
+  w.read = [files](const std::string& path) -> conf::FileText {
+    const auto found = files.find(path);
+    if (found == files.end()) return {};
+    return {conf::FileText::Kind::kRegular, found->second, {}};
+  };
+  w.list = [files](const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& [path, text] : files)
+      if (path.starts_with(folder + "/")) names.push_back(path.substr(folder.size() + 1));
+    return names;
+  };
+  w.sha256 = [files](const std::string& path) -> Result<std::string> {
+    if (!files.contains(path)) return Error{"cannot open '" + path + "'"};
+    return std::string(64, path.back());
+  };
+  w.is_own_program = [](const std::string& path) { return path == "/usr/bin/tinderbox"; };
+  w.check_application = [](const std::string& path) {
+    if (path.ends_with(".txt")) throw conf::Error(path + " is not an application");
+  };
+  w.user = "ann";
+  w.uuid = "abcdef0123456789abcdef0123456789";
+  w.now_ms = 1795474996176;
+  return w;
+}
+
+conf::SubmitRequest request(const std::string& resource, const conf::Pairs& more = {}) {
+  conf::SubmitRequest r;
+  conf::Pairs pairs = {{"spark.master", "k8s://https://h"},
+                       {"spark.app.name", "Word Count"},
+                       {"spark.kubernetes.container.image", "app:1"}};
+  pairs.insert(pairs.end(), more.begin(), more.end());
+  r.conf = conf::Conf::of(pairs);
+  r.master = "k8s://https://h";
+  r.manager = conf::Manager::kKubernetes;
+  r.deploy_mode = conf::DeployMode::kCluster;
+  r.primary_resource = resource;
+  r.main_class = "count";
+  r.app_args = {"in"};
+  return r;
+}
+
+Json pod_of(const SubmissionOptions& plan) { return Json::parse(plan.objects.front()); }
+Json arguments(const SubmissionOptions& plan) {
+  return pod_of(plan)["spec"]["containers"].back()["args"];
+}
+std::string properties(const SubmissionOptions& plan) {
+  return Json::parse(plan.objects.back())["data"]["spark.properties"];
+}
+
+}  // namespace
+
+TEST_CASE("names of a submission: Spark's forms") {
+  const SubmissionOptions plan = plan_submission(request("local:///app"), world());
+  CHECK(plan.app_id == "spark-abcdef0123456789abcdef0123456789");
+  CHECK(plan.pod_name == "word-count-abcdefa20aa63bd0-driver");
+  CHECK(plan.name_space == "default");
+  CHECK(plan.wait);
+}
+
+TEST_CASE("K30 any application name gives names that fit") {
+  for (const std::string& name :
+       {std::string(200, 'x'), std::string("???"), std::string("123"), std::string("-"),
+        std::string(300, '-') + "a", std::string("Ünï")}) {
+    INFO(name);
+    const SubmissionOptions plan =
+        plan_submission(request("local:///app", {{"spark.app.name", name}}), world());
+    CHECK(plan.pod_name.size() <= kLongestName);
+    CHECK(dns_name(plan.pod_name) == plan.pod_name);
+    for (const Bytes& object : plan.objects)
+      CHECK(Json::parse(object)["metadata"]["name"].get<std::string>().size() <= kLongestName);
+  }
+}
+
+TEST_CASE("an application in the image is named, not fetched") {
+  const SubmissionOptions plan = plan_submission(request("local:///opt/app"), world());
+  CHECK(arguments(plan) == Json({"driver", "--properties-file", "/opt/spark/conf/spark.properties",
+                                 "--class", "count", "local:///opt/app", "in"}));
+  CHECK_FALSE(pod_of(plan)["spec"].contains("initContainers"));
+  CHECK(plan.uploads.empty());
+  CHECK_THAT(properties(plan), Contains("tinderbox.kubernetes.application=/opt/app\n"));
+}
+
+TEST_CASE("this program's own applications are in every image that begins with it") {
+  for (const char* resource : {"file:/usr/bin/tinderbox", "spark-internal"}) {
+    const SubmissionOptions plan = plan_submission(request(resource), world());
+    CHECK(arguments(plan)[5] == "spark-internal");
+    CHECK_THAT(properties(plan), Contains("tinderbox.kubernetes.application=image\n"));
+  }
+}
+
+TEST_CASE("a local application and local files are sent to the driver's pod, with checksums") {
+  const SubmissionOptions plan = plan_submission(
+      request("file:/home/a/app",
+              {{"spark.jars", "file:/home/a/app"},
+               {"spark.files", "file:/home/a/table.csv#t.csv,https://h/x,file:/home/a/table.csv"},
+               {"spark.archives", "file:/home/a/lib.tar#lib"}}),
+      world({{"/home/a/app", ""}, {"/home/a/table.csv", ""}, {"/home/a/lib.tar", ""}}));
+  REQUIRE(plan.uploads.size() == 3);
+  CHECK(plan.uploads[0].path == "/home/a/app");
+  CHECK(plan.uploads[1].name == "table.csv");
+  CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
+  const Json init = pod_of(plan)["spec"]["initContainers"][0]["args"];
+  CHECK(init == Json({"init", "--directory", "/opt/spark/app", "--receive", "7080", "--expect",
+                      "app#sha256=" + std::string(64, 'p'), "--expect",
+                      "table.csv#sha256=" + std::string(64, 'v'), "--expect",
+                      "lib.tar#sha256=" + std::string(64, 'r')}));
+  CHECK_THAT(properties(plan),
+             Contains("spark.files=file:///opt/spark/app/table.csv#t.csv,https://h/x,file:///opt/"
+                      "spark/app/table.csv\n") &&
+                 Contains("spark.archives=file:///opt/spark/app/lib.tar#lib\n") &&
+                 !Contains("spark.jars") && !Contains("tinderbox.kubernetes.application"));
+}
+
+TEST_CASE("an application on a web server is fetched by the pod") {
+  const std::string sum(64, 'a');
+  const SubmissionOptions plan =
+      plan_submission(request("https://h/dir/app#sha256=" + sum), world());
+  CHECK(plan.uploads.empty());
+  CHECK(
+      pod_of(plan)["spec"]["initContainers"][0]["args"] ==
+      Json({"init", "--directory", "/opt/spark/app", "https://h/dir/app#sha256=" + sum + "&app"}));
+  CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
+}
+
+TEST_CASE("what cannot be submitted is told before anything is created") {
+  const Files files = {{"/a/app", ""}, {"/b/app", ""}, {"/a/x.txt", ""}};
+  const auto refused = [&](const std::string& resource, const conf::Pairs& pairs) {
+    try {
+      plan_submission(request(resource, pairs), world(files));
+    } catch (const conf::Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("file:/no", {}) == "Cannot submit file:/no: cannot open '/no'");
+  CHECK(refused("file:/a/x.txt", {}) == "/a/x.txt is not an application");
+  CHECK_THAT(refused("ftp://h/app", {}), Contains("Cannot submit ftp://h/app: it must be"));
+  CHECK(refused("file:/a/app", {{"spark.files", "file:/b/app"}}) ==
+        "Two files are named app: file:/a/app and file:/b/app");
+  CHECK_THAT(refused("local:///x", {{"spark.kubernetes.driver.podTemplateFile", "/no.yaml"}}),
+             Contains("spark.kubernetes.driver.podTemplateFile: cannot read '/no.yaml'"));
+  CHECK_THAT(refused("local:///x", {{"spark.kubernetes.authenticate.driver.caCertFile", "/no"}}),
+             Contains("spark.kubernetes.authenticate.driver.caCertFile: cannot read '/no'"));
+}
+
+TEST_CASE("a driver's token travels in a secret alone, and --dry-run does not show it") {
+  const SubmissionOptions plan = plan_submission(
+      request("local:///x", {{"spark.kubernetes.authenticate.driver.oauthToken", "s3cret"},
+                             {"spark.kubernetes.authenticate.submission.oauthToken", "s3cret"},
+                             {"spark.kubernetes.authenticate.oauthToken", "s3cret"}}),
+      world());
+  CHECK(properties(plan).find("s3cret") == std::string::npos);
+  CHECK_THAT(properties(plan), Contains("oauthTokenFile=/mnt/secrets/spark-kubernetes-credentials/"
+                                        "oauth-token"));
+  const std::string shown = show_objects(plan);
+  CHECK(shown.find("s3cret") == std::string::npos);
+  CHECK_THAT(shown, Contains("oauth-token: \"*********(redacted)\""));
+}
+
+TEST_CASE("K30 a driver that runs all tasks itself has a local master") {
+  const SubmissionOptions plan = plan_submission(
+      request("local:///x", {{"spark.kubernetes.driver.master", "local[2]"}}), world());
+  CHECK_THAT(properties(plan), Contains("spark.master=local[2]\n"));
+}
+
+TEST_CASE("files of SPARK_CONF_DIR travel, Spark's own ones do not") {
+  PlanWorld w = world({{"/conf/fair.xml", "<a/>"}, {"/conf/spark-defaults.conf", "x y"}});
+  w.environment["SPARK_CONF_DIR"] = "/conf";
+  const Json data = Json::parse(plan_submission(request("local:///x"), w).objects.back())["data"];
+  CHECK(data.contains("fair.xml"));
+  CHECK_FALSE(data.contains("spark-defaults.conf"));
+}
