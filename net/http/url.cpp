@@ -1,6 +1,8 @@
 #include "net/http/url.hpp"
 
 #include <absl/strings/ascii.h>
+#include <absl/strings/numbers.h>
+#include <arpa/inet.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,13 +20,33 @@ std::optional<int> parse_port(const std::string& text) {
   return port >= 1 && port <= 65535 ? std::optional(port) : std::nullopt;
 }
 
-/// no_proxy: comma list of hosts, domains (with or without leading dot), `*`.
+/// Whether `host` is an address of `network`, which is ADDRESS/BITS. As Go's and curl's no_proxy.
+bool is_in_network(const std::string& host, const std::string& network) {
+  const size_t slash = network.find('/');
+  if (slash == std::string::npos) return false;
+  for (const int family : {AF_INET, AF_INET6}) {
+    unsigned char address[16] = {}, base[16] = {};
+    if (inet_pton(family, host.c_str(), address) != 1 ||
+        inet_pton(family, network.substr(0, slash).c_str(), base) != 1)
+      continue;
+    int bits = -1;
+    if (!absl::SimpleAtoi(network.substr(slash + 1), &bits) || bits < 0) return false;
+    if (bits > (family == AF_INET ? 32 : 128)) return false;
+    const int whole = bits / 8;
+    const auto mask = static_cast<unsigned char>(0xff00 >> bits % 8);
+    return std::equal(address, address + whole, base) &&
+           (bits % 8 == 0 || ((address[whole] ^ base[whole]) & mask) == 0);
+  }
+  return false;
+}
+
+/// no_proxy: comma list of hosts, domains (with or without leading dot), networks, `*`.
 bool goes_direct(const std::string& host) {
   std::istringstream list(either_case_variable("no_proxy"));
   for (std::string entry; std::getline(list, entry, ',');) {
     entry.erase(std::remove(entry.begin(), entry.end(), ' '), entry.end());
     entry = absl::AsciiStrToLower(entry);
-    if (entry == "*") return true;
+    if (entry == "*" || is_in_network(host, entry)) return true;
     if (entry.starts_with('.')) entry.erase(0, 1);
     if (!entry.empty() && (absl::AsciiStrToLower(host) == entry ||
                            absl::AsciiStrToLower(host).ends_with("." + entry)))

@@ -18,8 +18,8 @@ std::optional<Url> parse_url(const std::string& text);
 /// `url` without password, query and fragment, as it may be shown.
 std::string shown_url(const std::string& url);
 
-/// What http_proxy, https_proxy, all_proxy and no_proxy say, in small or capital letters. None: go
-/// there directly.
+/// What http_proxy, https_proxy, all_proxy and no_proxy (hosts, domains, networks such
+/// as 10.0.0.0/8, *) say, in small or capital letters. None: go there directly.
 std::optional<Url> proxy_for(const Url& url);
 
 /// The environment variable of this name in small or, if that is not set, capital letters.

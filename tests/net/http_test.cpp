@@ -395,6 +395,30 @@ TEST_CASE("proxies are used unless no_proxy says otherwise") {
             .find("host name 'host.invalid' cannot be resolved") != std::string::npos);
 }
 
+TEST_CASE("no_proxy may name networks") {
+  struct Case {
+    std::string list, host;
+    bool direct;
+  };
+  const Case cases[] = {
+      {"10.99.0.0/16", "10.99.1.2", true},  {"10.99.0.0/16", "10.100.1.2", false},
+      {"10.99.0.0/20", "10.99.15.1", true}, {"10.99.0.0/20", "10.99.16.1", false},
+      {"0.0.0.0/0", "1.2.3.4", true},       {"10.99.0.0/32", "10.99.0.1", false},
+      {"10.99.0.0/33", "10.99.0.0", false}, {"10.99.0.0/x", "10.99.0.0", false},
+      {"x,fd99::/64", "fd99::1", true},     {"fd99::/64", "fd98::1", false},
+      {"fd99::1/128", "fd99::1", true},     {"10.0.0.0/8", "ten.example.com", false},
+  };
+  Variable use("http_proxy", "http://proxy:1");
+  for (const Case& c : cases) {
+    INFO(c.list << " " << c.host);
+    Variable direct("no_proxy", c.list);
+    net::Url url;
+    url.scheme = "http";
+    url.host = c.host;
+    CHECK(!net::proxy_for(url) == c.direct);
+  }
+}
+
 TEST_CASE("TLS: certificates are checked, against SSL_CERT_FILE when it is set") {
   Certificate certificate;
   httplib::SSLServer server(certificate.x509, certificate.key);

@@ -242,11 +242,11 @@ class RealDriverRuntime final : public DriverRuntime {
   void post(DriverEvent event) {
     auto shared = std::make_shared<DriverEvent>(std::move(event));
     loop_->post([this, shared] {
+      const auto* dead = std::get_if<BackendDead>(shared.get());
+      if (dead) backend_is_dead(dead->reason);
       if (shell_)
         shell_->feed(std::move(*shared));
-      else if (auto* dead = std::get_if<BackendDead>(shared.get()))
-        never_registered(dead->reason);
-      else
+      else if (!dead)
         early_.push_back(std::move(*shared));
     });
   }
@@ -388,17 +388,17 @@ class RealDriverRuntime final : public DriverRuntime {
     registration_.notify_all();
   }
 
-  void never_registered(const std::string& reason) {
+  void backend_is_dead(const std::string& reason) {
     net::Lock lock(registration_mutex_);
-    no_registration_ = reason;
+    backend_dead_ = reason;
     registration_.notify_all();
   }
 
   void wait_for_registration() {
     net::Lock lock(registration_mutex_);
-    while (app_.value.empty() && no_registration_.empty() && !signal_) registration_.wait(lock);
+    while (app_.value.empty() && backend_dead_.empty() && !signal_) registration_.wait(lock);
     if (signal_) throw StoppedBySignal{signal_};
-    if (app_.value.empty()) throw conf::Error(no_registration_);
+    if (app_.value.empty()) throw conf::Error(backend_dead_);
   }
 
   /// Source: Spark TaskSchedulerImpl.waitBackendReady, StandaloneSchedulerBackend.
@@ -415,8 +415,10 @@ class RealDriverRuntime final : public DriverRuntime {
       });
     });
     net::Lock lock(registration_mutex_);
-    while (cores_ < wanted && !waited_long_ && !signal_) registration_.wait(lock);
+    while (cores_ < wanted && !waited_long_ && !signal_ && backend_dead_.empty())
+      registration_.wait(lock);
     if (signal_) throw StoppedBySignal{signal_};
+    if (!backend_dead_.empty()) return;  // the first job is told why
     net::log(net::Level::Info, "Driver",
              "Ready for scheduling after reaching " +
                  std::string(waited_long_ ? conf::kSchedulerMaxRegisteredWait.spec.name
@@ -453,7 +455,7 @@ class RealDriverRuntime final : public DriverRuntime {
   std::atomic<int32_t> cores_{0};
   std::atomic<int> exit_code_{0};
   net::Mutex registration_mutex_;
-  std::string no_registration_ GUARDED_BY(registration_mutex_);
+  std::string backend_dead_ GUARDED_BY(registration_mutex_);
   bool waited_long_ GUARDED_BY(registration_mutex_) = false;
   std::atomic<int> signal_{0};  // changes under registration_mutex_
   net::Condition registration_;

@@ -24,7 +24,7 @@ check "idle executors are decommissioned when that is enabled" scaled idle "${dy
 labelled() { grep '"resource":"pods"' "$state/audit.log" | grep "\"namespace\":\"$ns\"" | grep '"verb":"patch"' | grep '"code":200' | head -n 1 | grep -o '"requestURI":"[^"]*"'; }
 check "their pods got the label of a key" labelled
 check "nothing stays" forget_driver
-check "executors are rolled: one after the other is replaced" scaled roll --num-executors 2 --conf spark.decommission.enabled=true \
+check "executors are rolled: one after the other is replaced" scaled roll --num-executors 4 --conf spark.decommission.enabled=true \
   --conf spark.kubernetes.executor.rollInterval=2s --conf spark.executorEnv.ROLLED=yes
 check "nothing stays" forget_driver
 
@@ -43,9 +43,9 @@ for kind in statefulset deployment; do
   check "nothing stays" forget_driver
 done
 broken_set() {
-  ! SUBMIT_SECONDS=60 submit --class pi --num-executors 1 --conf spark.kubernetes.allocation.pods.allocator=statefulset \
+  SUBMIT_SECONDS=20 submit --class pi --num-executors 1 --conf spark.kubernetes.allocation.pods.allocator=statefulset \
     --conf spark.kubernetes.executor.container.image=localhost/missing:1 --conf tinderbox.kubernetes.startTimeout=5s local:///tinderbox 4 \
-    >"$dir/submit.log" 2>&1 && driver_log | grep "a pod of the executors' set cannot start: .*localhost/missing:1"
+    >"$dir/submit.log" 2>&1 && grep 'exit code: 11' "$dir/submit.log" && driver_log | grep "a pod of the executors' set cannot start: .*localhost/missing:1"
 }
 check "a set whose image is missing ends the application with the reason" broken_set
 check "nothing stays" forget_driver
