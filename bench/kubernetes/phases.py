@@ -25,7 +25,7 @@ for line in open(audit):
     at = seconds(entry["stageTimestamp"])
     if at < begin:
         continue
-    if "system:serviceaccount" in entry["user"]["username"]:
+    if entry["user"]["username"].endswith(":spark"):
         executor = executor or at
     else:
         driver = driver or at

@@ -1,23 +1,15 @@
 #!/usr/bin/env bash
-# COUNT=200 submissions one after the other from one shell loop, to fake nodes: how many a second. Part of
+# COUNT=200 submissions one after the other from one shell loop, of pods that nobody schedules: how many a second. Part of
 # `make bench-kubernetes`.
 set -uo pipefail
 . tests/kubernetes/checks.sh
 count=${COUNT:-200}
 make_namespace
-"${enter[@]}" "$state/node" fake-nodes --kubeconfig="$state/admin.conf" --nodes=4 >"$dir/nodes.log" 2>&1 &
-fake=$!
-trap 'kill $fake; kubectl delete nodes -l tinderbox-test/fake-node >/dev/null; end_case' EXIT
-until_true 30 grep ready "$dir/nodes.log"
-cat >"$dir/driver.yaml" <<END
-spec:
-  tolerations: [{key: tinderbox-test/fake-node, operator: Exists}]
-  nodeSelector: {tinderbox-test/fake-node: "true"}
-END
+trap end_case EXIT
 cat >"$dir/spark.conf" <<END
 spark.kubernetes.namespace $ns
 spark.kubernetes.container.image $image
-spark.kubernetes.driver.podTemplateFile $dir/driver.yaml
+spark.kubernetes.driver.scheduler.name nobody
 spark.kubernetes.submission.waitAppCompletion false
 END
 cat >"$dir/loop" <<END

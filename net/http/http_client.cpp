@@ -50,9 +50,7 @@ std::unique_ptr<httplib::ClientImpl> make_client(const Url& url, Trust& trust) {
   if (url.scheme == "http") return std::make_unique<httplib::ClientImpl>(url.host, url.port);
   auto client = std::make_unique<httplib::SSLClient>(url.host, url.port);
   trust = usual_trust();
-  client->set_ca_cert_store(certificate_store(trust.pem));
-  client->enable_server_certificate_verification(true);
-  SSL_CTX_set_min_proto_version(client->ssl_context(), TLS1_2_VERSION);
+  trust_only(*client, trust.pem);
   return client;
 }
 

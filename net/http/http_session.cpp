@@ -190,9 +190,7 @@ class HttpSession::Impl {
     Trust trust{address_.ca_pem, address_.ca_name};
     if (trust.pem.empty()) trust = usual_trust();
     trust_name_ = trust.name;
-    client->set_ca_cert_store(certificate_store(trust.pem));
-    client->enable_server_certificate_verification(true);
-    SSL_CTX_set_min_proto_version(client->ssl_context(), TLS1_2_VERSION);
+    trust_only(*client, trust.pem);
     return std::shared_ptr<httplib::ClientImpl>(std::move(client));
   }
 

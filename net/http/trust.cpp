@@ -29,7 +29,7 @@ Trust usual_trust() {
   return {std::string(built_in_ca_certificates()), "the built-in bundle" + advice};
 }
 
-x509_store_st* certificate_store(const std::string& pem) {
+void trust_only(httplib::SSLClient& client, const std::string& pem) {
   X509_STORE* store = X509_STORE_new();
   BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   while (X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr)) {
@@ -37,7 +37,11 @@ x509_store_st* certificate_store(const std::string& pem) {
     X509_free(certificate);
   }
   BIO_free(bio);
-  return store;
+  client.set_ca_cert_store(store);  // which owns it from now on
+  // Without a place of its own the client adds OpenSSL's usual authorities to the store.
+  client.set_ca_cert_path("", "/nonexistent");
+  client.enable_server_certificate_verification(true);
+  SSL_CTX_set_min_proto_version(client.ssl_context(), TLS1_2_VERSION);
 }
 
 std::string failure_text(int httplib_error, const std::string& trust) {

@@ -3,7 +3,9 @@
 
 #include <string>
 
-struct x509_store_st;
+namespace httplib {
+class SSLClient;
+}
 
 namespace tinderbox::net {
 
@@ -17,8 +19,9 @@ struct Trust {
 /// read is an empty bundle.
 Trust usual_trust();
 
-/// The caller owns the store. Empty `pem`: a store that trusts nobody.
-x509_store_st* certificate_store(const std::string& pem);
+/// The client believes servers whose certificates these authorities signed, and no others; at least
+/// TLS 1.2. Empty `pem`: it believes nobody.
+void trust_only(httplib::SSLClient& client, const std::string& pem);
 
 /// What an httplib::Error means to a person; `trust` names the bundle.
 std::string failure_text(int httplib_error, const std::string& trust);

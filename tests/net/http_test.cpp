@@ -21,6 +21,7 @@
 #include "net/http/url.hpp"
 #include "net/loop.hpp"
 #include "net/names.hpp"
+#include "tests/net/certificate.hpp"
 
 using namespace tinderbox;
 using namespace std::chrono_literals;
@@ -93,39 +94,6 @@ struct Variable {
     setenv(n.c_str(), value.c_str(), 1);
   }
   ~Variable() { unsetenv(name.c_str()); }
-};
-
-/// A self-signed certificate for 127.0.0.1 and localhost.
-struct Certificate {
-  EVP_PKEY* key = EVP_RSA_gen(2048);
-  X509* x509 = X509_new();
-  std::string file = "/tmp/http_test_ca." + std::to_string(getpid()) + ".pem";
-  Certificate() {
-    X509_set_version(x509, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
-    X509_gmtime_adj(X509_getm_notBefore(x509), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(x509), 3600);
-    X509_set_pubkey(x509, key);
-    X509_NAME* name = X509_get_subject_name(x509);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
-    X509_set_issuer_name(x509, name);
-    X509V3_CTX context;
-    X509V3_set_ctx(&context, x509, x509, nullptr, nullptr, 0);
-    X509_EXTENSION* names =
-        X509V3_EXT_conf_nid(nullptr, &context, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
-    X509_add_ext(x509, names, -1);
-    X509_EXTENSION_free(names);
-    X509_sign(x509, key, EVP_sha256());
-    FILE* out = fopen(file.c_str(), "w");
-    PEM_write_X509(out, x509);
-    fclose(out);
-  }
-  ~Certificate() {
-    unlink(file.c_str());
-    X509_free(x509);
-    EVP_PKEY_free(key);
-  }
 };
 
 }  // namespace
@@ -420,7 +388,7 @@ TEST_CASE("no_proxy may name networks") {
 }
 
 TEST_CASE("TLS: certificates are checked, against SSL_CERT_FILE when it is set") {
-  Certificate certificate;
+  test::Certificate certificate;
   httplib::SSLServer server(certificate.x509, certificate.key);
   server.Get("/x", [](const httplib::Request&, httplib::Response& r) {
     r.set_content("safe", "text/plain");
