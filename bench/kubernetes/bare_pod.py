@@ -1,8 +1,8 @@
-"""A list of pods from the API server on stdin; its first as a client would send it on stdout."""
+"""A pod from the API server on stdin; as a client would send it on stdout."""
 import json
 import sys
 
-pod = json.load(sys.stdin)["items"][0]
+pod = json.load(sys.stdin)
 spec = pod["spec"]
 tokens = {v["name"] for v in spec.get("volumes", []) if v["name"].startswith("kube-api-access-")}
 spec["volumes"] = [v for v in spec.get("volumes", []) if v["name"] not in tokens]

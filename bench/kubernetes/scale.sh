@@ -35,9 +35,9 @@ ours() {
     "$TINDERBOX" 1 >"$dir/driver.log" 2>&1 &
   wait "$awaiting" || { tail -n 5 "$dir/driver.log" "$dir/awaiting"; return 1; }
   local driver
-  driver=$(pgrep -nf "^$TINDERBOX submit.*--num-executors $pods")
+  driver=$(pgrep -P "$(pgrep -f "^timeout .*--num-executors $pods ")")
   memory=$(awk '$1 == "VmHWM:" { printf "%.0f", $2 / 1024 }' "/proc/$driver/status")
-  kubectl get pods -l spark-role=executor --limit=1 -o json | python3 "$(dirname "$0")/bare_pod.py" >"$dir/pod.json"
+  kubectl get "$(kubectl get pods -l spark-role=executor -o name | head -n 1)" -o json | python3 "$(dirname "$0")/bare_pod.py" >"$dir/pod.json"
   kill "$driver"
   wait %%
   until_true 120 no_pods
@@ -58,6 +58,6 @@ for _ in $(seq "${ROUNDS:-3}"); do
   echo "BENCH kubernetes_pods_created_by_bare_client $bare_rate 1/s"
   awk -v a="$our_rate" -v b="$bare_rate" 'BEGIN { printf "BENCH kubernetes_pods_ratio %.2f x\n", a / b }'
 done
-one_list() { grep 'Requests to the API server: .* 1 GET, .* 1 WATCH' "$dir/driver.log"; }
-check "$pods executors ran, with one LIST and one WATCH" one_list
+one_list() { grep 'Requests to the API server: .* 1 GET, ' "$dir/driver.log"; }
+check "$pods executors ran, with one LIST" one_list
 exit $failed

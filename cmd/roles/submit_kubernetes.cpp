@@ -68,10 +68,7 @@ class Conversation {
   void apply(k8s::CallApi& e) { service_.call(std::move(e)); }
   void apply(k8s::WatchApi& e) { service_.watch(std::move(e)); }
   void apply(const k8s::SendFile& e) {
-    const conf::FileText file = conf::read_file(e.file);
-    if (file.kind != conf::FileText::Kind::kRegular)
-      return shell_.feed(k8s::ApiAnswered{e.ticket, 400, "it cannot be read any more", {}});
-    service_.call({e.ticket, {"PUT", e.path, "application/octet-stream", file.text}});
+    service_.call({e.ticket, {"PUT", e.path, "application/octet-stream", "", e.file}});
   }
   void apply(const k8s::Report& e) {
     const size_t end = e.text.find('\n');

@@ -85,7 +85,7 @@ class KubernetesBackend final : public Backend {
   }
 
   bool stop() override {
-    if (!shell_) return true;
+    if (!shell_ || stopped_) return true;
     shell_->feed(k8s::StopPods{});
     const Time until = place_.loop.now() + kStopPatience;
     while (!stopped_ && place_.loop.now() < until) take_delivered(true);

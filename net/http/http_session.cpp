@@ -5,6 +5,7 @@
 #include <openssl/x509.h>
 
 #include <atomic>
+#include <fstream>
 #include <mutex>
 
 #include "net/http/httplib.hpp"
@@ -69,7 +70,12 @@ class HttpSession::Impl {
     fault_ = Fault::None;
     HttpReply reply;
     bool too_large = false;
-    const httplib::Request request = request_of(call, reply, sink, too_large);
+    httplib::Request request = request_of(call, reply, sink, too_large);
+    std::ifstream file;
+    if (!call.file.empty() && !attach(file, call.file, request)) {
+      fault_ = Fault::Hopeless;
+      return Error{"cannot read '" + call.file + "'"};
+    }
     const httplib::Result result = client->send(request);
     if (cancelled_) return Error{"the request was cancelled"};
     if (too_large) return Error{"the answer of " + shown() + " is too large"};
@@ -115,6 +121,20 @@ class HttpSession::Impl {
       return !too_large;
     };
     return request;
+  }
+
+  /// The body comes from the file part by part.
+  static bool attach(std::ifstream& file, const std::string& path, httplib::Request& request) {
+    file.open(path, std::ios::binary | std::ios::ate);
+    if (!file) return false;
+    request.content_length_ = static_cast<size_t>(file.tellg());
+    request.content_provider_ = [&file](size_t at, size_t length, httplib::DataSink& to) {
+      char part[64 << 10];
+      file.seekg(static_cast<std::streamoff>(at));
+      file.read(part, static_cast<std::streamsize>(std::min(sizeof part, length)));
+      return file.gcount() > 0 && to.write(part, static_cast<size_t>(file.gcount()));
+    };
+    return true;
   }
 
   static void take_headers(const httplib::Response& from, HttpReply& to) {

@@ -28,6 +28,7 @@ struct HttpCall {
   std::string target;  // encoded path and query
   std::map<std::string, std::string> headers;
   Bytes body;
+  std::string file = {};  // whose bytes are the body, if it is given
 };
 struct HttpReply {
   int status = 0;

@@ -3,6 +3,7 @@
 #include "net/http/http_session.hpp"
 
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -82,6 +83,21 @@ TEST_CASE("a session: any status is an answer, query, headers and body arrive") 
   CHECK(put->status == 409);
   CHECK(put->body == "text/x body");
   CHECK(session.fault() == HttpSession::Fault::None);
+}
+
+TEST_CASE("a body may come from a file") {
+  SecureSite site;
+  HttpSession session(site.address());
+  const std::string path = site.own.file + ".body";
+  std::string bytes;
+  for (int i = 0; i < 100000; ++i) bytes += std::to_string(i);
+  std::ofstream(path, std::ios::binary) << bytes;
+  const auto put = session.call({"PUT", "/echo", {{"Content-Type", "x"}}, "", path});
+  REQUIRE(error_of(put) == "");
+  CHECK(put->body == "x " + bytes);
+  ::unlink(path.c_str());
+  CHECK(error_of(session.call({"PUT", "/echo", {}, "", path})) == "cannot read '" + path + "'");
+  CHECK(session.fault() == HttpSession::Fault::Hopeless);
 }
 
 TEST_CASE("a session believes the authorities that it was given, and no others") {

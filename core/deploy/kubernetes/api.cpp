@@ -40,21 +40,27 @@ std::string kind_path(const Json& object) {
   return (version == "v1" ? "" : version + "/") + plural(object.at("kind"));
 }
 
-ApiRequest get_object(std::string path) { return {"GET", std::move(path), "", "", Wanted::All}; }
+ApiRequest get_object(std::string path) {
+  return {"GET", std::move(path), "", "", "", Wanted::All};
+}
 
 ApiRequest create_object(std::string_view name_space, const Json& object) {
-  return {"POST", api_path(name_space, kind_path(object)), kJson, object.dump(), Wanted::Names};
+  return {"POST", api_path(name_space, kind_path(object)), kJson, object.dump(), "", Wanted::Names};
 }
 
 ApiRequest apply_object(std::string_view name_space, const Json& object) {
   return {"PATCH",
           api_path(name_space, kind_path(object), name_of(object)) +
               "?fieldManager=tinderbox&force=true",
-          "application/apply-patch+yaml", object.dump(), Wanted::Names};
+          "application/apply-patch+yaml",
+          object.dump(),
+          "",
+          Wanted::Names};
 }
 
 ApiRequest patch_object(std::string path, const Json& change) {
-  return {"PATCH", std::move(path), "application/merge-patch+json", change.dump(), Wanted::Names};
+  return {"PATCH", std::move(path), "application/merge-patch+json", change.dump(),
+          "",      Wanted::Names};
 }
 
 ApiRequest delete_object(std::string path, const std::string& uid, int64_t grace) {
@@ -62,7 +68,7 @@ ApiRequest delete_object(std::string path, const std::string& uid, int64_t grace
   options["propagationPolicy"] = "Background";
   if (!uid.empty()) options["preconditions"] = {{"uid", uid}};
   if (grace >= 0) options["gracePeriodSeconds"] = grace;
-  return {"DELETE", std::move(path), kJson, options.dump(), Wanted::Names};
+  return {"DELETE", std::move(path), kJson, options.dump(), "", Wanted::Names};
 }
 
 ApiRequest delete_all(std::string path) {

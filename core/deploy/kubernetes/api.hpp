@@ -19,6 +19,7 @@ struct ApiRequest {
   std::string path;
   std::string content_type;  // of the body
   Bytes body;
+  std::string file = {};  // whose bytes are the body, if it is given
   /// Of the answer: everything, or metadata alone, of one object or of each in a list.
   enum class Wanted : uint8_t { All, Names, ListOfNames } wanted = Wanted::All;
   bool operator==(const ApiRequest&) const = default;

@@ -31,7 +31,7 @@ const char* accepted(ApiRequest::Wanted wanted) {
 }
 
 net::HttpCall http_call(const ApiRequest& request, const std::string& authorization) {
-  net::HttpCall call{request.method, request.path, {}, request.body};
+  net::HttpCall call{request.method, request.path, {}, request.body, request.file};
   call.headers["Accept"] = accepted(request.wanted);
   if (!request.content_type.empty()) call.headers["Content-Type"] = request.content_type;
   if (!authorization.empty()) call.headers["Authorization"] = authorization;

@@ -8,6 +8,8 @@ spark_version=4.3.0
 cache=${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/tinderbox}
 venv=$cache/pyspark-$spark_version
 [ -x "$venv/bin/spark-submit" ] || { python3 -m venv "$venv" && "$venv/bin/pip" install -q "pyspark==$spark_version"; } || exit 1
+SPARK_HOME=$(echo "$venv"/lib/python*/site-packages/pyspark)
+export SPARK_HOME
 trap end_case EXIT
 make_namespace
 kubectl create secret generic keys --from-literal=token=x >/dev/null
@@ -102,13 +104,15 @@ objects = json.load(open(sys.argv[1]))
 objects["items"] = [o for o in objects["items"] if o["metadata"]["name"] != "tinderbox-applications"]
 json.dump(objects, open(sys.argv[1], "w"))
 END
-  forget_driver
+  kubectl delete pods -l spark-role=driver >/dev/null
+  until_true 30 eval '[ -z "$(kubectl get services -o name)$(kubectl get configmaps -l spark-role -o name)" ]'
 }
-in_client() {  # WHO CONF COMMAND…: an application of the command asks for executors
-  local who=$1 c=$2
-  shift 2
+in_client() {  # WHO CONF RESOURCE COMMAND…: an application of the command asks for executors
+  local who=$1 c=$2 resource=$3
+  shift 3
+  # shellcheck disable=SC2086  # a resource or none
   SPARK_LOCAL_IP=10.99.0.1 "${enter[@]}" "$@" --master "$master" --name word-count --properties-file "$dir/$c.conf" \
-    --conf spark.driver.host=10.99.0.1 --conf spark.kubernetes.executor.podNamePrefix=word-count >"$dir/$who-$c-client.log" 2>&1 </dev/null &
+    --conf spark.driver.host=10.99.0.1 --conf spark.kubernetes.executor.podNamePrefix=word-count $resource >"$dir/$who-$c-client.log" 2>&1 </dev/null &
   local app=$!
   until_true 60 made executor && until_true 10 map_made exec || { tail -n 5 "$dir/$who-$c-client.log"; kill $app; return 1; }
   keep "$who" "$c" pods spark-role=executor executor
@@ -129,8 +133,8 @@ for c in plain everything template; do
     echo "spark.executor.instances 1"
     conf_$c
   } >"$dir/$c.conf"
-  in_cluster spark "$c" "$venv/bin/spark-submit" && in_cluster ours "$c" "$TINDERBOX" submit &&
-    in_client spark "$c" "$venv/bin/spark-shell" -i "$dir/wait.scala" &&
-    in_client ours "$c" "$TINDERBOX" submit --class pi "$TINDERBOX" || exit 1
+  in_cluster spark "$c" "$SPARK_HOME/bin/spark-submit" && in_cluster ours "$c" "$TINDERBOX" submit &&
+    in_client spark "$c" "" "$SPARK_HOME/bin/spark-shell" -i "$dir/wait.scala" &&
+    in_client ours "$c" "$TINDERBOX" "$TINDERBOX" submit --class pi || exit 1
 done
 python3 "$here/compare.py" docs/kubernetes.md "$dir/spark" "$dir/ours" || { failed=1; exit 1; }

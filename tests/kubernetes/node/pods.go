@@ -11,7 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -79,30 +81,36 @@ func awaitPods() int {
 	selector := flag.String("selector", "", "labels of the pods")
 	count := flag.Int("pods", 100, "how many")
 	flag.Parse()
-	pods := clientOf(*kubeconfig).CoreV1().Pods(*namespace)
-	watch, err := pods.Watch(context.Background(), metav1.ListOptions{LabelSelector: *selector})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	fmt.Fprintln(os.Stderr, "ready")
-	first, running := int64(0), map[string]bool{}
-	for event := range watch.ResultChan() {
-		pod, ok := event.Object.(*corev1.Pod)
+	var lock sync.Mutex
+	first, running, done := int64(0), map[string]bool{}, make(chan bool)
+	seen := func(o interface{}) {
+		pod, ok := o.(*corev1.Pod)
 		if !ok {
-			continue
+			return
 		}
+		lock.Lock()
+		defer lock.Unlock()
 		if first == 0 {
 			first = time.Now().UnixMilli()
 		}
-		if pod.Status.Phase == corev1.PodRunning {
-			running[pod.Name] = true
+		if pod.Status.Phase != corev1.PodRunning || running[pod.Name] {
+			return
 		}
+		running[pod.Name] = true
 		if len(running) == *count {
 			fmt.Printf("first=%d running=%d\n", first, time.Now().UnixMilli())
-			return 0
+			close(done)
 		}
 	}
-	fmt.Fprintln(os.Stderr, "the watch ended")
-	return 1
+	// An informer lists again when the server drops its watch.
+	factory := informers.NewSharedInformerFactoryWithOptions(clientOf(*kubeconfig), 0, informers.WithNamespace(*namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = *selector }))
+	informer := factory.Core().V1().Pods().Informer()
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: seen, UpdateFunc: func(_, o interface{}) { seen(o) }})
+	stop := make(chan struct{})
+	factory.Start(stop)
+	cache.WaitForCacheSync(stop, informer.HasSynced)
+	fmt.Fprintln(os.Stderr, "ready")
+	<-done
+	return 0
 }

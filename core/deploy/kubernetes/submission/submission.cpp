@@ -170,7 +170,8 @@ void Submission::upload_answered(const ApiAnswered& e, Effects& out) {
     return next_upload(out);
   }
   // The container runs, but does not listen yet; or the API server does not know its address.
-  if ((e.status == 0 || e.status >= 500 || e.status == kNotFound) && ++tries_ < kUploadTries) {
+  const bool passes = e.status == 0 || e.status >= 500 || e.status == kNotFound;
+  if (passes && !e.hopeless && ++tries_ < kUploadTries) {
     retry_ = ++timer_;
     out.push_back(After<SubmissionTimer>{kUploadPause, {Kind::Retry, retry_}});
     return;
