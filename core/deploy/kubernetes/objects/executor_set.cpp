@@ -13,7 +13,7 @@ Json claim_template(Json claim, Json& pod_spec) {
   Json& volumes = pod_spec["volumes"];
   for (auto at = volumes.begin(); at != volumes.end(); ++at) {
     const Json source = at->value("persistentVolumeClaim", Json::object());
-    if (source.value("claimName", "") != claim["metadata"]["name"]) continue;
+    if (source.value("claimName", "") != claim["metadata"]["name"].get<std::string>()) continue;
     claim["metadata"]["name"] = (*at)["name"];
     volumes.erase(at);
     break;
