@@ -249,8 +249,9 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
     case Asked::What::CreateClaim:
       return claim_answered(asked, e, out);
     case Asked::What::CreateSet:
+    case Asked::What::ScaleSet:
       return set_answered(asked, e, out);
-    case Asked::What::Label:
+    case Asked::What::ChangePod:
       if (!e.ok() && e.status != kNotFound)
         out.push_back(Log{Level::Warn, "Cannot change " + asked.request.path + ": " + failure(e)});
       return;

@@ -153,11 +153,12 @@ class PodManager {
       CreatePod,
       CreateClaim,
       CreateSet,
-      Label,
+      ScaleSet,
+      ChangePod,
       Delete,
       Stop
     } what{};
-    int64_t executor = 0;  // CreateSet: its profile
+    int64_t executor = 0;  // CreateSet, ScaleSet: its profile
     int tries = 0;
     ApiRequest request;
   };
@@ -172,7 +173,7 @@ class PodManager {
   /// Pods that a controller makes.
   struct PodSet {
     int32_t replicas = 0;  // asked for
-    bool made = false;
+    bool asked = false;    // an answer is due; requests may overtake each other
   };
 
   void on(const StartPods&, Effects& out);

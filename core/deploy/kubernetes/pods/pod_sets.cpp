@@ -28,33 +28,35 @@ void PodManager::scale_sets(Effects& out) {
   for (const auto& [number, total] : allocator_.totals()) {
     const auto [at, first] = sets_.try_emplace(number);
     PodSet& set = at->second;
-    if (first) {
-      ProfileSpec profile = profiles_[number];
-      profile.profile = number;
-      set.replicas = total;
-      ask({Asked::What::CreateSet, number, 0,
-           create_object(names.name_space,
-                         executor_set(options_.kind, options_.executors, profile, total))},
-          out);
-    } else if (set.made && set.replicas != total) {
-      set.replicas = total;
-      ask({Asked::What::Label, 0, 0,
+    if (set.asked || (!first && set.replicas == total)) continue;
+    set = {total, true};
+    if (!first) {
+      ask({Asked::What::ScaleSet, number, 0,
            patch_object(sets_path(number) + "/scale", {{"spec", {{"replicas", total}}}})},
           out);
+      continue;
     }
+    ProfileSpec profile = profiles_[number];
+    profile.profile = number;
+    ask({Asked::What::CreateSet, number, 0,
+         create_object(names.name_space,
+                       executor_set(options_.kind, options_.executors, profile, total))},
+        out);
   }
 }
 
 void PodManager::set_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
-  if (!e.ok() && e.status != kAlreadyThere)
+  const bool created = asked.what == Asked::What::CreateSet;
+  if (!e.ok() && created && e.status != kAlreadyThere)
     return give_up(kExitExecutorFailures,
                    "Kubernetes: cannot create the set of executors: " + failure(e), out);
-  sets_[static_cast<int32_t>(asked.executor)].made = true;
+  if (!e.ok() && !created) held("cannot scale the set of executors: " + failure(e), out);
+  sets_[static_cast<int32_t>(asked.executor)].asked = false;
   scale_sets(out);
 }
 
 void PodManager::change_pod(const std::string& pod, const Json& metadata, Effects& out) {
-  ask({Asked::What::Label, 0, 0,
+  ask({Asked::What::ChangePod, 0, 0,
        patch_object(api_path(options_.executors.names.name_space, "pods", pod),
                     {{"metadata", metadata}})},
       out);

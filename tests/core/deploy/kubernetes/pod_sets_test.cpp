@@ -78,6 +78,34 @@ TEST_CASE("what is wanted while the set is being made is asked for afterwards") 
   CHECK(last_patch(b) == Json::parse(R"({"spec": {"replicas": 4}})"));
 }
 
+TEST_CASE(
+    "a set is scaled again when the scaling before was answered: requests may overtake each "
+    "other") {
+  PodBench b(set_options("statefulset"));
+  b.begin({{0, 3}});
+  b.feed(WantPods{{{0, 5}}, {}, {}});
+  b.feed(WantPods{{{0, 2}}, {}, {}});
+  b.feed(WantPods{{{0, 1}}, {}, {}});
+  REQUIRE(b.calls.size() == 1);
+  CHECK(Json::parse(b.calls[0].request.body) == Json::parse(R"({"spec": {"replicas": 5}})"));
+  b.run();
+  CHECK(b.patches.size() == 2);
+  CHECK(last_patch(b) == Json::parse(R"({"spec": {"replicas": 1}})"));
+}
+
+TEST_CASE(
+    "a scaling that is refused is told, and not asked for again until other ones are wanted") {
+  PodBench b(set_options("statefulset"));
+  b.begin({{0, 3}});
+  b.refuse = [](const ApiRequest& r) {
+    return r.method == "PATCH" ? std::optional(kubernetes::test::status(403, "no")) : std::nullopt;
+  };
+  b.feed(WantPods{{{0, 5}}, {}, {}});
+  b.run();
+  CHECK_THAT(b.held.back(), Contains("cannot scale the set of executors: no (status 403)"));
+  CHECK(b.count_seen("PATCH " + kSet + "/spark-s-spark-1-0/scale") == 1);
+}
+
 TEST_CASE("K23 a pod gets its executor's number as a label; its end is told by that number") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 1}});
