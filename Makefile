@@ -176,6 +176,11 @@ test-kubernetes: test-packages all $(TEST_APPS)
 bench-kubernetes: test-packages all
 	@ONLY='$(ONLY)' CASES=bench/kubernetes tests/kubernetes/run.sh
 
+##: the objects of Apache Spark (PyPI's pyspark) and of tinderbox for the same confs, field by field, on a real Kubernetes
+.PHONY: compare-kubernetes
+compare-kubernetes: test-packages all
+	@CASES=tests/kubernetes/compare tests/kubernetes/run.sh
+
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=] [CHAOS_INSIDE=alone]
 .PHONY: chaos
 chaos: test-packages all $(B)/tests/chaos

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
 #   deploy/packages.sh build [FLAVOUR]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
-#   deploy/packages.sh test|lint|image|kubernetes   the packages of the tests, of lint, of the image build, of a cluster
+#   deploy/packages.sh test|lint|image|spark|kubernetes   the packages of the tests, of lint, of the image build, of Spark, of a cluster
 # FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
@@ -18,6 +18,8 @@ lint_packages="clang-tidy-16 clang-format-16"
 # What compiles the sanitized builds and the one that counts branches.
 clang_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
+# What runs PyPI's Spark, to compare with.
+spark_packages="default-jre-headless python3-venv"
 # A node of Kubernetes; its program is built from Go modules, golang-go only starts that.
 kubernetes_packages="containerd runc containernetworking-plugins iproute2 openssl curl gcc libc6-dev procps util-linux"
 
@@ -186,9 +188,10 @@ case $purpose in
   test) install_packages $test_packages ;;
   lint) install_packages $lint_packages ;;
   image) install_packages $image_packages ;;
+  spark) install_packages $spark_packages ;;
   kubernetes)
     command -v go >/dev/null || kubernetes_packages+=" golang-go"
     install_packages $kubernetes_packages
     ;;
-  *) die "unknown purpose '$purpose': build, test, lint, image or kubernetes" ;;
+  *) die "unknown purpose '$purpose': build, test, lint, image, spark or kubernetes" ;;
 esac

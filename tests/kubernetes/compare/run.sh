@@ -1,0 +1,142 @@
+#!/bin/bash
+# The objects that Apache Spark (PyPI's pyspark, its spark-submit) and tinderbox make of the same confs, by the same API
+# server, compared field by field with the differences that docs/kubernetes.md lists.
+set -uo pipefail
+here=$(realpath "$(dirname "$0")")
+. tests/kubernetes/checks.sh
+spark_version=4.3.0
+deploy/packages.sh spark || exit 1
+cache=${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/tinderbox}
+venv=$cache/pyspark-$spark_version
+[ -x "$venv/bin/spark-submit" ] || { python3 -m venv "$venv" && "$venv/bin/pip" install -q "pyspark==$spark_version"; } || exit 1
+SPARK_HOME=$(echo "$venv"/lib/python*/site-packages/pyspark)
+export SPARK_HOME
+trap end_case EXIT
+make_namespace
+kubectl create secret generic keys --from-literal=token=x >/dev/null
+kubectl create secret docker-registry registry --docker-server=r --docker-username=u --docker-password=p >/dev/null
+
+# Pods stay pending: no node has this label.
+cat >"$dir/template.yaml" <<END
+apiVersion: v1
+kind: Pod
+metadata: {labels: {team: data}, annotations: {note: kept}}
+spec:
+  tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]
+  securityContext: {fsGroup: 185}
+  containers:
+  - name: main
+    env: [{name: FROM_TEMPLATE, value: "1"}]
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+  - name: sidecar
+    image: proxy:1
+  volumes: [{name: scratch, emptyDir: {}}]
+END
+both() { printf 'spark.kubernetes.driver.%s\nspark.kubernetes.executor.%s\n' "$1" "$1"; }
+conf_plain() { :; }
+conf_everything() {
+  {
+    both "label.team data"
+    both "annotation.run {{APP_ID}}"
+    both "secrets.keys /keys"
+    both "secretKeyRef.TOKEN keys:token"
+    both "node.selector.zone a"
+    both "request.cores 500m"
+    both "limit.cores 2"
+    both "volumes.hostPath.data.mount.path /data"
+    both "volumes.hostPath.data.options.path /mnt/data"
+    both "volumes.hostPath.data.mount.readOnly true"
+    both "volumes.emptyDir.fast.mount.path /fast"
+    both "volumes.emptyDir.fast.options.medium Memory"
+    both "volumes.emptyDir.fast.options.sizeLimit 64Mi"
+    both "volumes.nfs.share.mount.path /share"
+    both "volumes.nfs.share.options.server nfs.example.com"
+    both "volumes.nfs.share.options.path /exported"
+    both "volumes.persistentVolumeClaim.claim.mount.path /claim"
+    both "volumes.persistentVolumeClaim.claim.mount.subPath sub"
+    both "volumes.persistentVolumeClaim.claim.options.claimName there"
+  } | cat
+  cat <<END
+spark.kubernetes.driverEnv.MODE fast
+spark.executorEnv.MODE fast
+spark.kubernetes.container.image.pullSecrets registry
+spark.kubernetes.scheduler.name default-scheduler
+spark.kubernetes.local.dirs.tmpfs true
+spark.driver.memory 2g
+spark.driver.memoryOverhead 300m
+spark.executor.memory 3g
+spark.executor.cores 2
+spark.decommission.enabled true
+spark.driver.resource.gpu.amount 1
+spark.driver.resource.gpu.vendor example.com
+spark.executor.resource.gpu.amount 1
+spark.executor.resource.gpu.vendor example.com
+spark.kubernetes.driver.service.label.team data
+spark.kubernetes.driver.service.annotation.note kept
+END
+}
+conf_template() { both "podTemplateFile $dir/template.yaml"; }
+
+# submitted WHO CONF MODE COMMAND…: submits with CONF, keeps the objects that this made.
+keep() {
+  local folder=$dir/$1/$2
+  mkdir -p "$folder"
+  kubectl get "$3" ${4:+-l "$4"} -o json >"$folder/$5.json"
+}
+options() {
+  local c=$1
+  echo "--name word-count --class org.example.WordCount --properties-file $dir/$c.conf"
+}
+made() { [ -n "$(kubectl get pods -l "spark-role=$1" -o name)" ]; }
+map_made() { [ -n "$(kubectl get configmaps -o name | grep "spark-$1-.*conf-map")" ]; }
+
+in_cluster() {  # WHO CONF SUBMIT…
+  local who=$1 c=$2
+  shift 2
+  # shellcheck disable=SC2046  # words
+  SPARK_LOCAL_IP=10.99.0.1 "${enter[@]}" "$@" --master "$master" --deploy-mode cluster $(options "$c") local:///opt/app/app.jar in out \
+    >"$dir/$who-$c.log" 2>&1 || { tail -n 3 "$dir/$who-$c.log"; return 1; }
+  keep "$who" "$c" pods spark-role=driver driver
+  keep "$who" "$c" configmaps,services,networkpolicies,persistentvolumeclaims "" objects
+  # The policy of the namespace is no application's.
+  python3 - "$dir/$who/$c/objects.json" <<'END'
+import json, sys
+objects = json.load(open(sys.argv[1]))
+objects["items"] = [o for o in objects["items"] if o["metadata"]["name"] != "tinderbox-applications"]
+json.dump(objects, open(sys.argv[1], "w"))
+END
+  kubectl delete pods -l spark-role=driver >/dev/null
+  until_true 30 eval '[ -z "$(kubectl get services -o name)$(kubectl get configmaps -l spark-role -o name)" ]'
+}
+in_client() {  # WHO CONF RESOURCE COMMAND…: an application of the command asks for executors
+  local who=$1 c=$2 resource=$3
+  grep -v '^spark.driver.resource' "$dir/$c.conf" >"$dir/$c-client.conf"  # this machine has no such device
+  shift 3
+  # shellcheck disable=SC2086  # a resource or none
+  SPARK_LOCAL_IP=10.99.0.1 setsid "${enter[@]}" "$@" --master "$master" --name word-count --properties-file "$dir/$c-client.conf" \
+    --conf spark.driver.host=10.99.0.1 --conf spark.kubernetes.executor.podNamePrefix=word-count $resource >"$dir/$who-$c-client.log" 2>&1 </dev/null &
+  local app=$!
+  until_true 60 made executor && until_true 10 map_made exec || { tail -n 5 "$dir/$who-$c-client.log"; kill -9 -- -$app; return 1; }
+  keep "$who" "$c" pods spark-role=executor executor
+  keep "$who" "$c" configmaps,persistentvolumeclaims "" executor-objects
+  kill -9 -- -$app  # setsid leads a group of its own
+  wait $app 2>/dev/null
+  kubectl delete pods,configmaps,persistentvolumeclaims -l spark-role=executor >/dev/null
+}
+echo 'Thread.sleep(100000)' >"$dir/wait.scala"
+
+for c in plain everything template; do
+  {
+    echo "spark.kubernetes.namespace $ns"
+    echo "spark.kubernetes.container.image $image"
+    echo "spark.kubernetes.authenticate.driver.serviceAccountName spark"
+    echo "spark.kubernetes.node.selector.nowhere here"
+    echo "spark.kubernetes.submission.waitAppCompletion false"
+    echo "spark.executor.instances 1"
+    conf_$c
+  } >"$dir/$c.conf"
+  in_cluster spark "$c" "$SPARK_HOME/bin/spark-submit" && in_cluster ours "$c" "$TINDERBOX" submit &&
+    in_client spark "$c" "" "$SPARK_HOME/bin/spark-shell" -i "$dir/wait.scala" &&
+    in_client ours "$c" "$TINDERBOX" "$TINDERBOX" submit --class pi || { failed=1; exit 1; }
+done
+python3 "$here/compare.py" docs/kubernetes.md "$dir/spark" "$dir/ours" || { failed=1; exit 1; }
