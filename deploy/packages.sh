@@ -1,7 +1,8 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
 #   deploy/packages.sh build [FLAVOUR]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
-#   deploy/packages.sh test|lint|image|spark|kubernetes   the packages of the tests, of lint, of the image build, of Spark, of a cluster
+#   deploy/packages.sh test|lint|image|kubernetes   the packages of the tests, of lint, of the image build, of a cluster
+#   deploy/packages.sh spark             Apache Spark from PyPI and its Java, to compare with; prints its folder
 # FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
@@ -18,8 +19,8 @@ lint_packages="clang-tidy-16 clang-format-16"
 # What compiles the sanitized builds and the one that counts branches.
 clang_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
-# What runs PyPI's Spark, to compare with.
 spark_packages="default-jre-headless python3-venv"
+spark_version=4.3.0
 # A node of Kubernetes; its program is built from Go modules, golang-go only starts that.
 kubernetes_packages="containerd runc containernetworking-plugins iproute2 openssl curl gcc libc6-dev procps util-linux"
 
@@ -173,6 +174,16 @@ libraries() {
   cat "$stamp"
 }
 
+spark() {
+  local venv=$cache/pyspark-$spark_version
+  if [ ! -x "$venv/bin/spark-submit" ]; then
+    mkdir -p "$cache"
+    python3 -m venv "$venv"
+    quietly "$venv/bin/pip" install -q "pyspark==$spark_version" || die "pyspark $spark_version could not be installed from PyPI"
+  fi
+  echo "$venv"/lib/python3*/site-packages/pyspark
+}
+
 [ -r /etc/debian_version ] || die "this is not a Debian system: the build takes its libraries from Debian's packages"
 case $purpose in
   # shellcheck disable=SC2086  # lists of words
@@ -188,7 +199,10 @@ case $purpose in
   test) install_packages $test_packages ;;
   lint) install_packages $lint_packages ;;
   image) install_packages $image_packages ;;
-  spark) install_packages $spark_packages ;;
+  spark)
+    install_packages $spark_packages
+    spark
+    ;;
   kubernetes)
     command -v go >/dev/null || kubernetes_packages+=" golang-go"
     install_packages $kubernetes_packages

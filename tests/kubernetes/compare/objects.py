@@ -4,6 +4,7 @@ import json
 import re
 
 DROPPED = {"creationTimestamp", "resourceVersion", "uid", "generation", "managedFields", "status", "clusterIP", "clusterIPs"}
+OF_NAMESPACE = {"kube-root-ca.crt", "tinderbox-applications"}
 SAME = [
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"spark-[0-9a-f]{32}"), "APP"),
@@ -29,6 +30,16 @@ def properties(text):
     return pairs
 
 
+def free(name, taken):
+    """name, or name with a number when it is taken already."""
+    found, times = name, 1
+    while found in taken:
+        times += 1
+        found = f"{name} {times}"
+    taken.add(found)
+    return found
+
+
 def flat(value, path, out):
     if isinstance(value, dict):
         for key in value:
@@ -41,11 +52,12 @@ def flat(value, path, out):
         if not value:
             out[path] = "{}"
     elif isinstance(value, list):
+        seen = set()
         for i, one in enumerate(value):
             name = i
             if isinstance(one, dict):
                 name = one.get("mountPath") or one.get("name") or one.get("resourceName") or one.get("key") or one.get("uid") or i
-            flat(one, f"{path}[{same(str(name))}]", out)
+            flat(one, free(f"{path}[{same(str(name))}]", seen), out)
         if not value:
             out[path] = "[]"
     else:
@@ -53,19 +65,22 @@ def flat(value, path, out):
 
 
 def table(texts):
-    """{kind/name: {path: value}} of the items of lists as kubectl prints them. Names that only number are the same."""
+    """{kind: {path: value}} of the items of lists as kubectl prints them; a second object of a kind has a number."""
     found = {}
+    seen = set()
     for text in texts:
         for item in json.loads(text)["items"]:
             name = same(item["metadata"]["name"])
-            if item["kind"] == "ConfigMap" and name == "kube-root-ca.crt":
+            if name in OF_NAMESPACE:
                 continue
             who = item["kind"]
             if who == "ConfigMap":
                 who += next(" " + part for part in ("podspec", "drv", "exec") if part in name)
             if who == "Pod":
                 who = item["metadata"]["labels"]["spark-role"] + " Pod"
+            if who == "PersistentVolumeClaim":
+                who = ("driver " if "-driver-" in name else "executor ") + who
             out = {}
             flat(item, "", out)
-            found.setdefault(who, out)
+            found[free(who, seen)] = out
     return found

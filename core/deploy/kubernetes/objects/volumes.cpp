@@ -175,9 +175,7 @@ std::vector<Json> add_volumes(PodUnderConstruction& pod, const conf::Conf& conf,
     }
     std::string name = v.option("claimName");
     if (v.on_demand()) {
-      name =
-          bounded_name(names.prefix, "-exec-" + executor + "-pvc-" + std::to_string(claims.size()),
-                       kLongestName);
+      name = pod.metadata()["name"].get<std::string>() + "-pvc-" + std::to_string(claims.size());
       Json metadata = metadata_of(v, names);
       metadata["name"] = name;
       claims.push_back({{"apiVersion", "v1"},

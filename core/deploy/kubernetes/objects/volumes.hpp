@@ -26,7 +26,8 @@ std::vector<VolumeSpec> volume_specs(const conf::Conf& conf, Owner owner);
 
 /// Adds them to the pod and returns the claims to make, of which `owner` Driver has none: its
 /// claims are templates inside the pod, so that they come and go with it.
-/// `prefix`: of the claims' names. `executor`: its id, for SPARK_EXECUTOR_ID in names.
+/// Claims are named after the pod, which has its name. `executor`: its id, for SPARK_EXECUTOR_ID in
+/// names.
 /// Source: Spark 4.3 MountVolumesFeatureStep.
 std::vector<Json> add_volumes(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner,
                               const AppNames& names, const std::string& executor = {});

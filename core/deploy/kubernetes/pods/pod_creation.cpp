@@ -89,7 +89,7 @@ void PodManager::create_pod(const Allocator::Create& what, Effects& out) {
   Birth& birth = births_[what.executor];
   birth.pod = objects[0].dump();
   for (size_t i = 1; i < objects.size(); ++i) birth.claims.push_back(objects[i].dump());
-  const bool claims_first = options_.own_claims && !birth.claims.empty();
+  const bool claims_first = driver_owns_claims() && !birth.claims.empty();
   if (claims_first)
     ask_for_claims(what.executor, options_.executors.driver_uid, out);
   else
@@ -98,7 +98,7 @@ void PodManager::create_pod(const Allocator::Create& what, Effects& out) {
 
 /// What is left in `objects` must be made. False: there are enough claims, and all are in use.
 bool PodManager::settle_claims(int64_t executor, std::vector<Json>& objects) {
-  if (!options_.own_claims || !options_.reuse_claims) return true;
+  if (!driver_owns_claims() || !options_.reuse_claims) return true;
   const size_t wanted = objects.size() - 1;
   if (wanted > claims_.free() && claims_.count() - claims_.free() + wanted > options_.max_claims)
     return false;
@@ -124,7 +124,7 @@ void PodManager::ask_for_claims(int64_t executor, const std::string& owner_uid, 
   Birth& birth = births_[executor];
   const ExecutorInput& x = options_.executors;
   const std::string owner =
-      options_.own_claims ? x.driver_pod : executor_pod_name(x, std::to_string(executor));
+      driver_owns_claims() ? x.driver_pod : executor_pod_name(x, std::to_string(executor));
   for (const Bytes& bytes : std::exchange(birth.claims, {})) {
     Json claim = Json::parse(bytes);
     if (!owner_uid.empty()) set_owner(claim, owner, owner_uid);

@@ -203,6 +203,10 @@ class PodManager {
 
   void allocate(Effects& out);
   void create_pod(const Allocator::Create& what, Effects& out);
+  /// Of a driver outside of any pod the claims belong to their executors' pods.
+  bool driver_owns_claims() const {
+    return options_.own_claims && !options_.executors.driver_uid.empty();
+  }
   bool settle_claims(int64_t executor, std::vector<Json>& objects);
   void scale_sets(Effects& out);
   void set_answered(const Asked& asked, const ApiAnswered& e, Effects& out);

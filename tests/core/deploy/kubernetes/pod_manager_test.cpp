@@ -481,14 +481,20 @@ TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refu
 
 TEST_CASE("claims that belong to their pod come after it") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
-  PodBench b(pod_options({{volume + "mount.path", "/data"},
-                          {volume + "options.claimName", "OnDemand"},
-                          {"spark.kubernetes.driver.ownPersistentVolumeClaim", "false"}}));
+  const bool driver_has_pod = GENERATE(true, false);
+  PodManagerOptions options =
+      pod_options({{volume + "mount.path", "/data"},
+                   {volume + "options.claimName", "OnDemand"},
+                   {"spark.kubernetes.driver.ownPersistentVolumeClaim",
+                    driver_has_pod ? "false" : "true"}});
+  if (!driver_has_pod) options.executors.driver_pod.clear();
+  PodBench b(std::move(options));
   b.begin({{0, 1}});
   REQUIRE(b.created.size() == 3);
   CHECK(b.created[1]["kind"] == "Pod");
   CHECK(b.created[2]["metadata"]["ownerReferences"][0]["uid"] == "uid-x");
   CHECK(b.created[2]["metadata"]["ownerReferences"][0]["name"] == "count-1-exec-1");
+  CHECK(b.created[2]["metadata"]["name"] == "count-1-exec-1-pvc-0");
 }
 
 TEST_CASE("executors prefer the nodes where tasks that wait have their data") {
