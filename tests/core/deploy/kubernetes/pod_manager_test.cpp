@@ -482,11 +482,10 @@ TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refu
 TEST_CASE("claims that belong to their pod come after it") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
   const bool driver_has_pod = GENERATE(true, false);
-  PodManagerOptions options =
-      pod_options({{volume + "mount.path", "/data"},
-                   {volume + "options.claimName", "OnDemand"},
-                   {"spark.kubernetes.driver.ownPersistentVolumeClaim",
-                    driver_has_pod ? "false" : "true"}});
+  PodManagerOptions options = pod_options(
+      {{volume + "mount.path", "/data"},
+       {volume + "options.claimName", "OnDemand"},
+       {"spark.kubernetes.driver.ownPersistentVolumeClaim", driver_has_pod ? "false" : "true"}});
   if (!driver_has_pod) options.executors.driver_pod.clear();
   PodBench b(std::move(options));
   b.begin({{0, 1}});
