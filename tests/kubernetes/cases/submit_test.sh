@@ -48,15 +48,15 @@ in_client_mode() {
 }
 check "the same in client mode, outside of pods" in_client_mode
 check "client mode leaves nothing at all" until_true 20 all_gone
-claims() { kubectl get persistentvolumeclaims -o name; }
+claim_made() { [[ $(kubectl get persistentvolumeclaims -o name) == */pi-*-exec-1-pvc-0 ]]; }
 claim_of_killed() {
   local disk=spark.kubernetes.executor.volumes.persistentVolumeClaim.disk
   MODE=client submit --class pi --num-executors 1 --conf spark.driver.host=10.99.0.1 --conf $disk.mount.path=/disk \
     --conf $disk.options.claimName=OnDemand --conf $disk.options.storageClass=none --conf $disk.options.sizeLimit=1Gi "$TINDERBOX" &
-  until_true 30 eval '[[ $(claims) == */pi-*-exec-1-pvc-0 ]]'
+  until_true 30 claim_made
   kill -9 -- "-$(pgrep -P $!)"  # timeout leads a group
   wait $!
-  [ -n "$(claims)" ] && kubectl delete pods,configmaps -l spark-role=executor && until_true 30 all_gone
+  claim_made && kubectl delete pods,configmaps -l spark-role=executor && until_true 30 all_gone
 }
 check "client mode, killed: its claim goes with its executor's pod" claim_of_killed
 
