@@ -79,6 +79,8 @@ constexpr const KeySpec* kCatalogue[] = {
     &kDiskStoreSubDirectories.spec, &kBroadcastBlockSize.spec, &kCheckpointDir.spec,
     &kRddLimitInitialPartitions.spec, &kRddLimitScaleUpFactor.spec,
     &kUiShowConsoleProgress.spec, &kUiProgressInterval.spec,
+    &kS3AccessKey.spec, &kS3SecretKey.spec, &kS3SessionToken.spec, &kS3Endpoint.spec,
+    &kS3Region.spec, &kS3Tls.spec, &kS3PathStyle.spec,
     &kKubernetesContext.spec, &kKubernetesNamespace.spec, &kKubernetesDriverMaster.spec,
     &kKubernetesSubmitConnectTimeout.spec, &kKubernetesSubmitRequestTimeout.spec,
     &kKubernetesDriverConnectTimeout.spec, &kKubernetesDriverRequestTimeout.spec,

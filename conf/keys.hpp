@@ -183,6 +183,28 @@ inline constexpr Key<int> kDeadWorkerPersistence{"spark.dead.worker.persistence"
 inline constexpr Key<Duration> kWorkerTimeout{"spark.worker.timeout", "60", Unit::kSecond,
                                               "silence after which the master drops a worker"};
 
+// Object stores, by Hadoop's names. spark.hadoop.fs.s3a.bucket.NAME.* says the same of one bucket;
+// what no key says the variables AWS_* do.
+inline constexpr Key<Opt<Text>> kS3AccessKey{"spark.hadoop.fs.s3a.access.key",
+                                             "s3a: access key; unset: AWS_ACCESS_KEY_ID"};
+inline constexpr Key<Opt<Text>> kS3SecretKey{"spark.hadoop.fs.s3a.secret.key",
+                                             "s3a: secret key; unset: AWS_SECRET_ACCESS_KEY"};
+inline constexpr Key<Opt<Text>> kS3SessionToken{
+    "spark.hadoop.fs.s3a.session.token",
+    "s3a: token of temporary credentials; unset: AWS_SESSION_TOKEN"};
+inline constexpr Key<Opt<Text>> kS3Endpoint{
+    "spark.hadoop.fs.s3a.endpoint",
+    "s3a: URL or host:port of the store; unset: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, Amazon"};
+inline constexpr Key<Opt<Text>> kS3Region{
+    "spark.hadoop.fs.s3a.endpoint.region",
+    "s3a: region of the store; unset: AWS_REGION, AWS_DEFAULT_REGION, us-east-1"};
+inline constexpr Key<bool> kS3Tls{"spark.hadoop.fs.s3a.connection.ssl.enabled", "true",
+                                  "s3a: https, where the endpoint does not say"};
+inline constexpr Key<Opt<bool>> kS3PathStyle{
+    "spark.hadoop.fs.s3a.path.style.access",
+    "s3a: the bucket stands in the path; unset: where the endpoint is an address or the bucket has "
+    "dots"};
+
 // Worker.
 inline constexpr Key<Opt<Text>> kWorkerHost{
     "tinderbox.worker.host",

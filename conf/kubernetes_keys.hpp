@@ -52,7 +52,9 @@ inline constexpr Key<Opt<Duration>> kKubernetesKillGrace{
     "grace period of submit --kill; unset: the pod's own"};
 inline constexpr Key<Opt<Text>> kKubernetesUploadPath{
     "spark.kubernetes.file.upload.path",
-    "s3a:// folder for client-local files; unset: submit sends them to the driver pod itself"};
+    "s3a:// folder to which submit takes files of its machine, for the driver pod to fetch; unset: "
+    "it "
+    "sends them to the pod itself"};
 inline constexpr Key<Duration> kKubernetesPatience{
     "tinderbox.kubernetes.startTimeout", "120s", Unit::kMillisecond,
     "how long a pod may wait for what will not come by itself, such as an image that is not there"};

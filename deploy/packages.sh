@@ -1,7 +1,8 @@
 #!/bin/bash
 # Puts on this machine what one purpose needs, and nothing when all is there.
 #   deploy/packages.sh build [FLAVOUR]   compiler, libraries, libzmq.a, httplib.h; prints Makefile variables
-#   deploy/packages.sh test|lint|image|kubernetes   the packages of the tests, of lint, of the image build, of a cluster
+#   deploy/packages.sh test|lint|image|kubernetes|go   the packages of the tests, of lint, of the image build, of a cluster,
+#                                        of what the tests build from Go modules
 #   deploy/packages.sh spark             Apache Spark from PyPI and its Java, to compare with; prints its folder
 # FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
@@ -21,7 +22,7 @@ clang_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
 spark_packages="default-jre-headless python3-venv"
 spark_version=4.3.0
-# A node of Kubernetes; its program is built from Go modules, golang-go only starts that.
+# A node of Kubernetes; its program is built from Go modules.
 kubernetes_packages="containerd runc containernetworking-plugins iproute2 openssl curl gcc libc6-dev procps util-linux"
 
 purpose=${1:-build} flavour=${2:-plain}
@@ -32,6 +33,9 @@ trap 'rm -rf "$scratch"' EXIT
 
 say() { echo "packages.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
+
+# Debian's compiler, which at least brings a newer one (tests/scripts/go.sh), where there is none.
+go_package() { command -v go >/dev/null || echo golang-go; }
 
 # Runs a command quietly; its output is shown only when it fails.
 quietly() {
@@ -203,9 +207,7 @@ case $purpose in
     install_packages $spark_packages
     spark
     ;;
-  kubernetes)
-    command -v go >/dev/null || kubernetes_packages+=" golang-go"
-    install_packages $kubernetes_packages
-    ;;
-  *) die "unknown purpose '$purpose': build, test, lint, image, spark or kubernetes" ;;
+  kubernetes) install_packages $kubernetes_packages $(go_package) ;;
+  go) install_packages $(go_package) ;;
+  *) die "unknown purpose '$purpose': build, test, lint, image, spark, kubernetes or go" ;;
 esac

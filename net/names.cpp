@@ -22,14 +22,6 @@ namespace {
 
 bool is_ipv6(const std::string& address) { return address.find(':') != std::string::npos; }
 
-bool is_number(const std::string& host) {
-  in6_addr v6;
-  in_addr v4;
-  std::string address = host.substr(0, host.find('%'));
-  return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
-         ::inet_pton(AF_INET6, address.c_str(), &v6) == 1;
-}
-
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
@@ -42,7 +34,7 @@ std::vector<std::string> from_hosts_file(const std::string& host) {
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line.substr(0, line.find('#')));
     std::string address, name;
-    if (!(words >> address) || !is_number(address)) continue;
+    if (!(words >> address) || !is_address(address)) continue;
     while (words >> name) {
       if (absl::AsciiStrToLower(name) != wanted) continue;
       out.push_back(address);
@@ -119,7 +111,7 @@ std::string bracketed(const std::string& host) {
 
 Result<std::vector<std::string>> resolve(const std::string& host) {
   std::string name = without_brackets(host);
-  if (is_number(name)) return std::vector<std::string>{name};
+  if (is_address(name)) return std::vector<std::string>{name};
   if (name.empty()) return Error{"host name '' is empty: a name or an address was to be given"};
   std::string plain =
       absl::AsciiStrToLower(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
@@ -133,6 +125,14 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
   }
   ipv4_first(addresses);
   return addresses;
+}
+
+bool is_address(const std::string& host) {
+  in6_addr v6;
+  in_addr v4;
+  std::string address = host.substr(0, host.find('%'));
+  return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
+         ::inet_pton(AF_INET6, address.c_str(), &v6) == 1;
 }
 
 bool is_host_port(const std::string& text) {

@@ -19,6 +19,9 @@ void configure_names();
 /// asked. Errors: what was asked and why there is no answer. Thread: any.
 Result<std::vector<std::string>> resolve(const std::string& host);
 
+/// Whether `host` is a number already, IPv4 or IPv6 without brackets.
+bool is_address(const std::string& host);
+
 /// Whether `text` has the form host:port or [v6]:port, the port a number up to 65535.
 bool is_host_port(const std::string& text);
 

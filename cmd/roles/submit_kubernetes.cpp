@@ -12,6 +12,7 @@
 #include "core/deploy/kubernetes/api_service.hpp"
 #include "core/deploy/kubernetes/submission/plan.hpp"
 #include "core/deploy/kubernetes/submission/pod_actions.hpp"
+#include "core/deploy/kubernetes/submission/store_service.hpp"
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/files.hpp"
@@ -52,7 +53,8 @@ class Conversation {
         endpoint_(net::make_socket_endpoint(*loop_)),
         board_(*endpoint_),
         shell_(*loop_, board_, machine, *this, "Submit"),
-        service_(service_options(conf), [this](k8s::ApiEvent e) { deliver(std::move(e)); }) {}
+        service_(service_options(conf), [this](k8s::ApiEvent e) { deliver(std::move(e)); }),
+        store_([this](k8s::ApiAnswered e) { deliver(std::move(e)); }) {}
 
   template <class Start>
   int run() {
@@ -70,6 +72,7 @@ class Conversation {
   void apply(const k8s::SendFile& e) {
     service_.call({e.ticket, {"PUT", e.path, "application/octet-stream", "", e.file}});
   }
+  void apply(k8s::AskStore& e) { store_.ask(std::move(e)); }
   void apply(const k8s::Report& e) {
     const size_t end = e.text.find('\n');
     net::log(net::Level::Info, "Submit", e.text.substr(0, end));
@@ -106,6 +109,7 @@ class Conversation {
   core::Switchboard board_;
   core::Shell<Machine, Conversation> shell_;
   k8s::ApiService service_;
+  k8s::StoreService store_;
   int code_ = core::kExitFailure;
 };
 

@@ -1,32 +1,15 @@
 #!/bin/bash
 # Builds the node's program into $1: five minutes the first time, then Go's cache has it. Versions are Kubernetes' own
-# choice, but for that of Kubernetes. Debian's compiler is too old for it: the one that Kubernetes asks for comes as a
-# module too.
+# choice, but for that of Kubernetes.
 set -euo pipefail
 kubernetes=1.34.4
 helm=3.19.4  # of the same Kubernetes
-toolchain=go1.24.9
 out=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 
-# A Go compiler that is new enough; prints its command.
-compiler() {
-  local have
-  have=$(command -v go || echo /usr/lib/go/bin/go)
-  if "$have" version | awk '{ split(substr($3, 3), v, "."); exit !(v[1] > 1 || v[2] >= 24) }'; then
-    echo "$have"
-    return
-  fi
-  local module="golang.org/toolchain@v0.0.1-$toolchain.linux-$("$have" env GOARCH)" folder
-  folder=$(cd "$work" && "$have" mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-  # Modules come without the right to execute.
-  [ -x "$folder/bin/go" ] || { chmod -R u+w "$folder" && find "$folder/bin" "$folder/pkg/tool" -type f -exec chmod a+x {} +; }
-  echo "$folder/bin/go"
-}
-
-go=$(compiler)
+go=$("$here/../../scripts/go.sh")
 cp "$here"/*.go "$work"
 cd "$work"
 {

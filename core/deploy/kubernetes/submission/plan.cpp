@@ -1,7 +1,6 @@
 #include "core/deploy/kubernetes/submission/plan.hpp"
 
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "conf/keys.hpp"
@@ -9,19 +8,15 @@
 #include "conf/values/resources.hpp"
 #include "core/deploy/kubernetes/names.hpp"
 #include "core/deploy/kubernetes/objects/driver_objects.hpp"
-#include "net/http/fetch.hpp"
+#include "core/deploy/kubernetes/submission/file_places.hpp"
 
 namespace tinderbox::core::kubernetes {
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string in_app_dir(const std::string& name) { return std::string(kAppDir) + "/" + name; }
-
 class Planner {
  public:
   Planner(const conf::SubmitRequest& request, const PlanWorld& world)
-      : request_(request), world_(world) {
+      : request_(request), world_(world), files_(request.conf, world) {
     input_.conf = conf::without_node_values(request.conf);
   }
 
@@ -29,11 +24,7 @@ class Planner {
     name_application();
     place_application();
     for (const conf::KeySpec* key : {&conf::kFiles.spec, &conf::kArchives.spec}) place_files(*key);
-    if (request_.conf.get(conf::kKubernetesUploadPath) && !uploads_.empty())
-      throw conf::Error(
-          "spark.kubernetes.file.upload.path=" + *request_.conf.get(conf::kKubernetesUploadPath) +
-          ": this build has no object store; without that key submit sends the files "
-          "to the driver pod itself");
+    input_.app_files = files_.in_pod();
     input_.main_class = request_.main_class;
     input_.arguments = request_.app_args;
     input_.proxy_user = request_.proxy_user;
@@ -69,54 +60,12 @@ class Planner {
           in_image == "image" ? std::string(conf::kInternalResource) : "local://" + in_image;
       return;
     }
-    input_.resource = "local://" + place(resource, true);
+    input_.resource = "local://" + files_.place(resource, true);
   }
 
   void place_files(const conf::KeySpec& key) {
-    const auto list = input_.conf.find(key.name);
-    if (!list) return;
-    std::string placed;
-    for (const std::string& entry : conf::resolve_list(*list, "/", world_.list)) {
-      const size_t hash = entry.find('#');
-      std::string now = entry;
-      if (conf::scheme_of(entry) == "file")
-        now = "file://" + place(entry.substr(0, hash), false) +
-              (hash == std::string::npos ? "" : entry.substr(hash));
-      placed += (placed.empty() ? "" : ",") + now;
-    }
-    input_.conf = input_.conf.with(key.name, placed);
-  }
-
-  /// Sees to it that the pod has the file, and returns its path there.
-  std::string place(const std::string& url, bool application) {
-    AppFile file;
-    const std::string_view scheme = conf::scheme_of(url);
-    if (scheme == "http" || scheme == "https") {
-      const Result<net::FetchSource> source = net::parse_source(url);
-      if (!source) throw conf::Error(source.error().message);
-      file = {source->url, source->name, source->sha256};
-    } else if (const auto path = conf::local_path(url)) {
-      if (application) world_.check_application(*path);
-      const Result<std::string> sum = world_.sha256(*path);
-      if (!sum) throw conf::Error("Cannot submit " + url + ": " + sum.error().message);
-      file = {"", base_name(*path), *sum};
-      upload(*path, file.name);
-    } else {
-      throw conf::Error("Cannot submit " + url +
-                        ": it must be a path or a file:, local:, http: or https: URL");
-    }
-    const auto [at, first] = placed_.emplace(file.name, url);
-    if (first)
-      input_.app_files.push_back(file);
-    else if (at->second != url)
-      throw conf::Error("Two files are named " + file.name + ": " + at->second + " and " + url);
-    return in_app_dir(file.name);
-  }
-
-  void upload(const std::string& path, const std::string& name) {
-    for (const Upload& u : uploads_)
-      if (u.name == name) return;
-    uploads_.push_back({path, name});
+    if (const auto list = input_.conf.find(key.name))
+      input_.conf = input_.conf.with(key.name, files_.place_list(*list));
   }
 
   std::string read(const std::string& path, std::string_view key) const {
@@ -158,7 +107,8 @@ class Planner {
     o.name_space = input_.names.name_space;
     o.pod_name = driver_pod_name(input_.conf, input_.names);
     for (const Json& object : driver_objects(input_)) o.objects.push_back(object.dump());
-    o.uploads = uploads_;
+    o.stored = files_.stored();
+    o.uploads = files_.uploads();
     o.wait = input_.conf.get(conf::kKubernetesWaitAppCompletion);
     o.report_interval = input_.conf.get(conf::kKubernetesReportInterval);
     o.patience = input_.conf.get(conf::kKubernetesPatience);
@@ -168,8 +118,7 @@ class Planner {
   const conf::SubmitRequest& request_;
   const PlanWorld& world_;
   DriverInput input_;
-  std::vector<Upload> uploads_;
-  std::map<std::string, std::string> placed_;  // name in the pod → URL
+  FilePlaces files_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/deploy/kubernetes/objects/driver_objects.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/http/http_session.hpp"
+#include "net/http/s3.hpp"
 
 namespace tinderbox::core::kubernetes {
 namespace {
@@ -31,8 +32,44 @@ void Submission::on(const Event& event, Time, Effects& out) {
   if (step_ != Step::Ended) std::visit([&](const auto& e) { this->on(e, out); }, event);
 }
 
-void Submission::on(const StartSubmission&, Effects& out) {
+void Submission::on(const StartSubmission&, Effects& out) { next_stored(out); }
+
+/// Begins, or ends, when there is nothing (more) to store.
+void Submission::next_stored(Effects& out) {
+  if (next_ < options_.stored.size()) {
+    tries_ = 0;
+    stored_ = next_ + 1;
+    return ask_store(out);
+  }
+  next_ = 0;
+  step_ = Step::Pod;
   call(create_object(options_.name_space, Json::parse(options_.objects[0])), out);
+}
+
+void Submission::ask_store(Effects& out) {
+  const StoredFile& file = options_.stored[next_];
+  ++tries_;
+  out.push_back(AskStore{++ticket_, "PUT", file.put_url, file.path});
+}
+
+void Submission::stored_answered(const ApiAnswered& e, Effects& out) {
+  if (e.ok()) {
+    ++next_;
+    return next_stored(out);
+  }
+  if (worth_another_try(e)) return try_again(out);
+  const StoredFile& file = options_.stored[next_];
+  if (e.hopeless || (e.status != 0 && e.status < 500)) --stored_;  // this one is not there
+  give_up("cannot store " + file.path + " as " + file.place + ": " +
+              (e.status == 0 ? e.error : net::s3_failure(e.status, e.body)),
+          out);
+}
+
+/// The store gets back what it has, last first; then this ends.
+void Submission::unstore(Effects& out) {
+  step_ = Step::Unstore;
+  if (stored_ == 0) return exit(kExitFailure, failure_, out);
+  out.push_back(AskStore{++ticket_, "DELETE", options_.stored[--stored_].delete_url, {}});
 }
 
 void Submission::call(ApiRequest request, Effects& out) {
@@ -59,6 +96,8 @@ void Submission::try_again(Effects& out) {
 void Submission::on(const ApiAnswered& e, Effects& out) {
   if (e.ticket != ticket_) return;
   switch (step_) {
+    case Step::Store:
+      return stored_answered(e, out);
     case Step::Pod:
       return pod_answered(e, out);
     case Step::FindPod:
@@ -69,7 +108,10 @@ void Submission::on(const ApiAnswered& e, Effects& out) {
       return upload_answered(e, out);
     case Step::Removing:
       if (!e.ok() && e.status != kNotFound && worth_another_try(e)) return try_again(out);
-      return exit(kExitFailure, failure_, out);
+      return unstore(out);
+    case Step::Unstore:
+      if (!e.ok()) failure_ += "; " + options_.stored[stored_].place + " may still be there";
+      return unstore(out);
     case Step::Waiting:
     case Step::Ended:
       return;
@@ -90,7 +132,7 @@ void Submission::pod_answered(const ApiAnswered& e, Effects& out) {
   if (worth_another_try(e)) return try_again(out);
   const std::string what = "cannot create the driver pod " + options_.pod_name + " in namespace " +
                            options_.name_space + ": " + failure(e);
-  exit(kExitFailure, what + (maybe_created_ ? "; whether it was created is not known" : ""), out);
+  give_up(what + (maybe_created_ ? "; whether it was created is not known" : ""), out);
 }
 
 /// A pod of this name is there: ours, if an answer got lost.
@@ -102,10 +144,9 @@ void Submission::pod_found(const ApiAnswered& e, Effects& out) {
     step_ = Step::Dependents;
     return next_dependent(out);
   }
-  exit(kExitFailure,
-       "a pod named " + options_.pod_name + " is in namespace " + options_.name_space +
-           " already: choose another spark.kubernetes.driver.pod.name or delete it",
-       out);
+  give_up("a pod named " + options_.pod_name + " is in namespace " + options_.name_space +
+              " already: choose another spark.kubernetes.driver.pod.name or delete it",
+          out);
 }
 
 void Submission::next_dependent(Effects& out) {
@@ -198,7 +239,7 @@ void Submission::on(const WatchBookmark& e, Effects&) {
 }
 
 void Submission::on(const PodChanged& e, Effects& out) {
-  if (e.ticket != watch_ || step_ == Step::Removing) return;
+  if (e.ticket != watch_ || step_ == Step::Removing || step_ == Step::Unstore) return;
   if (!uid_.empty() && e.pod.uid != uid_) return;
   version_ = e.pod.resource_version;
   const bool shown = pod_ && describe_pod(*pod_) == describe_pod(e.pod) && !e.deleted;
@@ -238,6 +279,7 @@ void Submission::on(const SubmissionTimer& e, Effects& out) {
   switch (e.kind) {
     case Kind::Retry:
       if (e.id != retry_) return;
+      if (step_ == Step::Store) return ask_store(out);
       return step_ == Step::Uploads ? send_file(out) : repeat(out);
     case Kind::Patience:
       if (e.id == trouble_)
@@ -266,14 +308,19 @@ void Submission::finish(Effects& out) {
   while (final.ends_with('\n')) final.pop_back();
   out.push_back(Report{"Container final statuses:\n\n" + final});
   if (step_ == Step::Uploads)
-    return exit(kExitFailure,
-                "the driver pod " + options_.pod_name +
-                    " ended before it had its files; kubectl logs " + options_.pod_name +
-                    " -c tinderbox-init tells more",
-                out);
+    return give_up("the driver pod " + options_.pod_name +
+                       " ended before it had its files; kubectl logs " + options_.pod_name +
+                       " -c tinderbox-init tells more",
+                   out);
   out.push_back(Report{"Application " + options_.app_name + " with application ID " +
                        options_.app_id + " and submission ID " + submission_id() + " finished"});
   exit(kExitOk, "", out);
+}
+
+/// There is no pod that could fetch anything.
+void Submission::give_up(const std::string& reason, Effects& out) {
+  failure_ = reason;
+  unstore(out);
 }
 
 void Submission::exit(int code, const std::string& reason, Effects& out) {

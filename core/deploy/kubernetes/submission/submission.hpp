@@ -1,5 +1,5 @@
 // Submit's conversation with the API server: create a driver pod and what it owns, bring files to
-// it, tell how it goes. A machine.
+// it or to an object store, tell how it goes. A machine.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,17 @@ struct Upload {
   std::string path, name;
 };
 
+/// A file of this machine that goes to an object store, where the init container fetches it.
+struct StoredFile {
+  std::string path;
+  std::string place;                // s3a://…, for messages
+  std::string put_url, delete_url;  // good without further credentials
+};
+
 struct SubmissionOptions {
   std::string app_name, app_id, name_space, pod_name;
   std::vector<Bytes> objects;  // JSON; the pod first
+  std::vector<StoredFile> stored;
   std::vector<Upload> uploads;
   bool wait = true;  // for the end of the application
   Duration report_interval = std::chrono::seconds(1);
@@ -51,21 +59,42 @@ struct SendFile {
   bool operator==(const SendFile&) const = default;
 };
 
-/// Order: the pod first, alone. It begins once its config map is there, which comes last, and ends
-/// by itself when that does not come; all else belongs to it. So wherever this ends, nothing stays.
-/// Source: Spark 4.3 deploy.k8s.submit.Client, LoggingPodStatusWatcherImpl.
+/// PUT the bytes of a local file to `url` of an object store, or DELETE it there; answered by
+/// ApiAnswered, whose body is the store's.
+struct AskStore {
+  uint64_t ticket = 0;
+  std::string method, url, file;
+  bool operator==(const AskStore&) const = default;
+};
+
+/// Order: what goes to an object store, as the pod fetches it at once; the pod, alone. It begins
+/// once its config map is there, which comes last, and ends by itself when that does not come; all
+/// else belongs to it. So wherever this ends, nothing stays in the cluster; the store gets back
+/// what no pod will fetch, unless this process is killed. Source: Spark 4.3
+/// deploy.k8s.submit.Client, LoggingPodStatusWatcherImpl.
 class Submission {
  public:
   using Event = std::variant<StartSubmission, ApiAnswered, PodChanged, WatchBookmark, WatchEnded,
                              SubmissionTimer>;
-  using Effect = std::variant<CallApi, WatchApi, SendFile, After<SubmissionTimer>, Report, Exit>;
+  using Effect =
+      std::variant<CallApi, WatchApi, SendFile, AskStore, After<SubmissionTimer>, Report, Exit>;
   using Effects = std::vector<Effect>;
 
   explicit Submission(SubmissionOptions options);
   void on(const Event& event, Time now, Effects& out);
 
  private:
-  enum class Step : uint8_t { Pod, FindPod, Dependents, Uploads, Waiting, Removing, Ended };
+  enum class Step : uint8_t {
+    Store,
+    Pod,
+    FindPod,
+    Dependents,
+    Uploads,
+    Waiting,
+    Removing,
+    Unstore,
+    Ended
+  };
 
   void on(const StartSubmission&, Effects& out);
   void on(const ApiAnswered& e, Effects& out);
@@ -77,6 +106,10 @@ class Submission {
   void call(ApiRequest request, Effects& out);
   void repeat(Effects& out);
   bool worth_another_try(const ApiAnswered& e) const;
+  void next_stored(Effects& out);
+  void ask_store(Effects& out);
+  void stored_answered(const ApiAnswered& e, Effects& out);
+  void unstore(Effects& out);
   void try_again(Effects& out);
   void pod_answered(const ApiAnswered& e, Effects& out);
   void pod_found(const ApiAnswered& e, Effects& out);
@@ -90,12 +123,13 @@ class Submission {
   void look_for_trouble(Effects& out);
   void fail(const std::string& reason, Effects& out);
   void finish(Effects& out);
+  void give_up(const std::string& reason, Effects& out);
   void exit(int code, const std::string& reason, Effects& out);
   std::string pod_path() const;
   std::string submission_id() const { return options_.name_space + ":" + options_.pod_name; }
 
   const SubmissionOptions options_;
-  Step step_ = Step::Pod;
+  Step step_ = Step::Store;
   uint64_t ticket_ = 0;  // of the request, watch or file under way
   uint64_t watch_ = 0;
   uint64_t timer_ = 0;
@@ -103,7 +137,8 @@ class Submission {
   int tries_ = 0;
   bool maybe_created_ = false;  // a request for the pod was cut
   bool receiving_ = false;      // its init container runs
-  size_t next_ = 0;             // object or upload
+  size_t next_ = 0;             // stored file, object or upload
+  size_t stored_ = 0;           // so many files may be in the store
   std::string uid_, version_;
   ApiRequest request_;  // the last one, for another try
   std::optional<PodView> pod_;

@@ -10,6 +10,8 @@
 using namespace tinderbox;
 using namespace tinderbox::core::kubernetes;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -141,6 +143,51 @@ TEST_CASE("an application on a web server is fetched by the pod") {
   CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
 }
 
+TEST_CASE("with an upload path local files go to an object store, where the pod fetches them") {
+  const SubmissionOptions plan = plan_submission(
+      request("file:/home/a/app", {{"spark.kubernetes.file.upload.path", "s3a://bucket/up"},
+                                   {"spark.files", "file:/home/a/t.csv#x,file:/home/a/t.csv"},
+                                   {"spark.hadoop.fs.s3a.endpoint", "http://store:9000"},
+                                   {"spark.hadoop.fs.s3a.path.style.access", "true"},
+                                   {"spark.hadoop.fs.s3a.access.key", "K"},
+                                   {"spark.hadoop.fs.s3a.secret.key", "very secret"}}),
+      world({{"/home/a/app", ""}, {"/home/a/t.csv", ""}}));
+  CHECK(plan.uploads.empty());
+  REQUIRE(plan.stored.size() == 2);
+  const std::string folder = "up/spark-upload-abcdef01-2345-6789-abcd-ef0123456789/";
+  CHECK(plan.stored[0].path == "/home/a/app");
+  CHECK(plan.stored[0].place == "s3a://bucket/" + folder + "app");
+  CHECK_THAT(plan.stored[0].put_url,
+             StartsWith("http://store:9000/bucket/" + folder + "app?X-Amz"));
+  CHECK(plan.stored[0].put_url != plan.stored[0].delete_url);
+  const Json init = pod_of(plan)["spec"]["initContainers"][0]["args"];
+  REQUIRE(init.size() == 5);
+  CHECK_THAT(init[3].get<std::string>(),
+             StartsWith("http://store:9000/bucket/" + folder + "app?X-Amz-Algorithm=") &&
+                 Contains("&X-Amz-Expires=604800&") &&
+                 EndsWith("#sha256=" + std::string(64, 'p') + "&app"));
+  CHECK_THAT(init.dump(), !Contains("very secret"));
+  CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
+  CHECK_THAT(properties(plan), Contains("spark.files=file:///opt/spark/app/t.csv#x,file:///opt/"
+                                        "spark/app/t.csv\n"));
+}
+
+TEST_CASE("what is in an object store already is fetched by the pod") {
+  PlanWorld w = world();
+  w.environment = {{"AWS_ACCESS_KEY_ID", "K"}, {"AWS_SECRET_ACCESS_KEY", "S"}};
+  const SubmissionOptions plan =
+      plan_submission(request("s3a://bucket/apps/count#sha256=" + std::string(64, 'a'),
+                              {{"spark.files", "s3a://bucket/t.csv"}}),
+                      w);
+  CHECK(plan.stored.empty());
+  CHECK(arguments(plan)[5] == "local:///opt/spark/app/count");
+  const Json init = pod_of(plan)["spec"]["initContainers"][0]["args"];
+  CHECK_THAT(init[3].get<std::string>(),
+             StartsWith("https://bucket.s3.amazonaws.com/apps/count?X-Amz-") &&
+                 EndsWith("#sha256=" + std::string(64, 'a') + "&count"));
+  CHECK_THAT(properties(plan), Contains("spark.files=file:///opt/spark/app/t.csv\n"));
+}
+
 TEST_CASE("what cannot be submitted is told before anything is created") {
   const Files files = {{"/a/app", ""}, {"/b/app", ""}, {"/a/x.txt", ""}};
   const auto refused = [&](const std::string& resource, const conf::Pairs& pairs) {
@@ -156,6 +203,12 @@ TEST_CASE("what cannot be submitted is told before anything is created") {
   CHECK_THAT(refused("ftp://h/app", {}), Contains("Cannot submit ftp://h/app: it must be"));
   CHECK(refused("file:/a/app", {{"spark.files", "file:/b/app"}}) ==
         "Two files are named app: file:/a/app and file:/b/app");
+  CHECK_THAT(refused("file:/a/app", {{"spark.kubernetes.file.upload.path", "hdfs://n/up"}}),
+             Contains("spark.kubernetes.file.upload.path=hdfs://n/up: it must be s3a://"));
+  CHECK_THAT(refused("file:/a/app", {{"spark.kubernetes.file.upload.path", "s3a://b/up"}}),
+             Contains("s3a://b: no credentials"));
+  CHECK(refused("local:///x", {{"spark.kubernetes.file.upload.path", "hdfs://n/up"}}) == "");
+  CHECK_THAT(refused("s3a://b", {}), Contains("Cannot submit s3a://b: "));
   CHECK_THAT(refused("local:///x", {{"spark.kubernetes.driver.podTemplateFile", "/no.yaml"}}),
              Contains("spark.kubernetes.driver.podTemplateFile: cannot read '/no.yaml'"));
   CHECK_THAT(refused("local:///x", {{"spark.kubernetes.authenticate.driver.caCertFile", "/no"}}),

@@ -81,6 +81,31 @@ struct Server {
   }
 };
 
+/// An object store that is always right about what it has.
+struct Store {
+  std::set<std::string> holds;  // local files
+  std::vector<std::string> seen;
+  std::function<ApiAnswered(const AskStore&)> instead = [](const AskStore&) {
+    return ApiAnswered{};
+  };
+
+  ApiAnswered answer(const AskStore& ask) {
+    seen.push_back(ask.method + " " + ask.url);
+    if (ApiAnswered other = instead(ask); other.status != 0 || !other.error.empty())
+      return other.ticket = ask.ticket, other;
+    if (ask.method == "PUT") return holds.insert(ask.file), ApiAnswered{ask.ticket, 200, {}, {}};
+    holds.erase(ask.url.substr(ask.url.rfind(':') + 1));
+    return {ask.ticket, 204, {}, {}};
+  }
+};
+
+SubmissionOptions stored_options() {
+  SubmissionOptions o = submission_options();
+  o.stored = {{"/a/app", "s3a://b/app", "put:/a/app", "delete:/a/app"},
+              {"/a/t", "s3a://b/t", "put:/a/t", "delete:/a/t"}};
+  return o;
+}
+
 /// A submission and its server, over virtual time.
 struct SubmissionBench {
   explicit SubmissionBench(SubmissionOptions o = submission_options()) : machine(std::move(o)) {}
@@ -93,6 +118,7 @@ struct SubmissionBench {
   void take(CallApi& e) { calls.push_back(e); }
   void take(WatchApi& e) { watches.push_back(e); }
   void take(SendFile& e) { files.push_back(e); }
+  void take(AskStore& e) { asked.push_back(e); }
   void take(After<SubmissionTimer>& e) { timers.emplace(now + e.delay, e.event); }
   void take(Report& e) { told.push_back(e.text); }
   void take(Exit& e) { exit = e; }
@@ -105,6 +131,10 @@ struct SubmissionBench {
         calls.erase(calls.begin());
         if (killed_at && server.seen.size() == *killed_at) return;
         feed(server.answer(next));
+      } else if (!asked.empty()) {
+        const AskStore next = asked.front();
+        asked.erase(asked.begin());
+        feed(store.answer(next));
       } else if (!timers.empty() && timers.begin()->second.kind == SubmissionTimer::Kind::Retry) {
         const auto [at, event] = *timers.begin();
         timers.erase(timers.begin());
@@ -144,11 +174,13 @@ struct SubmissionBench {
   }
 
   Server server;
+  Store store;
   Submission machine;
   Time now{1000s};
   std::vector<CallApi> calls;
   std::vector<WatchApi> watches;
   std::vector<SendFile> files;
+  std::vector<AskStore> asked;
   std::multimap<Time, SubmissionTimer> timers;
   std::vector<std::string> told;
   std::optional<Exit> exit;
@@ -278,6 +310,76 @@ TEST_CASE("a pod that is refused ends it with the server's words, nothing else i
              Contains("cannot create the driver pod count-driver in namespace jobs: "
                       "refused for a test (status 403)"));
   CHECK(b.server.seen.size() == 1);
+}
+
+TEST_CASE("files go to the object store before the pod that fetches them, and stay there") {
+  SubmissionBench b(stored_options());
+  b.feed(StartSubmission{});
+  CHECK(b.server.seen.empty());
+  b.run();
+  CHECK(b.store.seen == std::vector<std::string>{"PUT put:/a/app", "PUT put:/a/t"});
+  CHECK(b.server.objects.size() == 3);
+  b.show(b.pod("Succeeded"));
+  REQUIRE(b.exit);
+  CHECK(b.exit->code == 0);
+  CHECK(b.store.holds == std::set<std::string>{"/a/app", "/a/t"});
+}
+
+TEST_CASE("what an object store refuses is told in its words, and what it has is taken back") {
+  SubmissionBench b(stored_options());
+  b.store.instead = [](const AskStore& ask) {
+    const bool refused = ask.url == "put:/a/t";
+    return ApiAnswered{0, refused ? 403 : 0, "<Error><Code>AccessDenied</Code></Error>", {}};
+  };
+  b.feed(StartSubmission{});
+  b.run();
+  REQUIRE(b.exit);
+  CHECK(*b.exit == Exit{1, "cannot store /a/t as s3a://b/t: HTTP 403 AccessDenied"});
+  CHECK(b.store.seen ==
+        std::vector<std::string>{"PUT put:/a/app", "PUT put:/a/t", "DELETE delete:/a/app"});
+  CHECK(b.store.holds.empty());
+  CHECK(b.server.seen.empty());
+}
+
+TEST_CASE("an object store that is away for a while is asked again, one that is none is not") {
+  for (const int away : {3, 100}) {
+    SubmissionBench b(stored_options());
+    b.store.instead = [&](const AskStore&) {
+      const bool out = static_cast<int>(b.store.seen.size()) <= away;
+      return ApiAnswered{0, out ? 503 : 0, {}, {}};
+    };
+    b.feed(StartSubmission{});
+    b.run();
+    CHECK(static_cast<bool>(b.exit) == (away == 100));
+    if (b.exit)
+      CHECK(b.exit->reason ==
+            "cannot store /a/app as s3a://b/app: HTTP 503; s3a://b/app may still be there");
+  }
+  SubmissionBench b(stored_options());
+  b.store.instead = [](const AskStore&) {
+    return ApiAnswered{0, 0, {}, "no such host", false, true};
+  };
+  b.feed(StartSubmission{});
+  b.run();
+  REQUIRE(b.exit);
+  CHECK(b.exit->reason == "cannot store /a/app as s3a://b/app: no such host");
+  CHECK(b.store.seen.size() == 1);
+}
+
+TEST_CASE("the object store gets back what no pod will fetch") {
+  for (const char* kind : {"pods", "configmaps"}) {
+    INFO(kind);
+    SubmissionBench b(stored_options());
+    b.server.refuse = [&](const ApiRequest& r) {
+      return r.method != "DELETE" && r.path.find(kind) != std::string::npos ? 403 : 0;
+    };
+    b.feed(StartSubmission{});
+    b.run();
+    REQUIRE(b.exit);
+    CHECK_THAT(b.exit->reason, Contains("refused for a test (status 403)"));
+    CHECK(b.store.holds.empty());
+    CHECK(b.server.objects.empty());
+  }
 }
 
 TEST_CASE("another pod of that name stays what it is") {

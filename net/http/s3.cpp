@@ -1,0 +1,145 @@
+#include "net/http/s3.hpp"
+
+#include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
+#include <openssl/hmac.h>
+
+#include <pugixml.hpp>
+
+#include "net/http/http_session.hpp"
+#include "net/http/sha256.hpp"
+#include "net/http/url.hpp"
+
+namespace tinderbox::net {
+namespace {
+
+constexpr const char* kAlgorithm = "AWS4-HMAC-SHA256";
+
+std::string hmac(std::string_view key, std::string_view text) {
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned n = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), out, &n);
+  return {reinterpret_cast<char*>(out), n};
+}
+
+std::string sha256_hex(std::string_view text) {
+  Sha256 sum;
+  sum.add(text);
+  return sum.hex();
+}
+
+/// A key as a path: its slashes stay.
+std::string encoded_path(std::string_view key) {
+  std::string path;
+  for (size_t at = 0; at <= key.size();) {
+    const size_t end = std::min(key.find('/', at), key.size());
+    absl::StrAppend(&path, "/", url_encoded(key.substr(at, end - at)));
+    at = end + 1;
+  }
+  return path;
+}
+
+/// Scheme, host and path by which the store knows an object.
+struct Place {
+  std::string scheme = "https", host, path;
+};
+
+Place place_of(const S3Access& access, const S3Object& object) {
+  Place place;
+  place.host =
+      access.region == "us-east-1" ? "s3.amazonaws.com" : "s3." + access.region + ".amazonaws.com";
+  if (const std::optional<Url> url = parse_url(access.endpoint)) {
+    place.scheme = url->scheme;
+    const bool usual = url->port == (url->scheme == "https" ? 443 : 80);
+    place.host = url->host.find(':') == std::string::npos ? url->host : "[" + url->host + "]";
+    if (!usual) absl::StrAppend(&place.host, ":", url->port);
+  }
+  if (access.path_style)
+    place.path = "/" + url_encoded(object.bucket);
+  else
+    place.host = object.bucket + "." + place.host;
+  place.path += encoded_path(object.key);
+  return place;
+}
+
+/// Signs one request; the names of the parts are those of Amazon's description.
+class Signature {
+ public:
+  Signature(const S3Access& access, int64_t now_ms)
+      : access_(access),
+        time_(
+            absl::FormatTime("%Y%m%dT%H%M%SZ", absl::FromUnixMillis(now_ms), absl::UTCTimeZone())),
+        scope_(absl::StrCat(time_.substr(0, 8), "/", access.region, "/s3/aws4_request")) {}
+
+  std::string query(std::chrono::seconds life) const {
+    std::string query =
+        absl::StrCat("X-Amz-Algorithm=", kAlgorithm,
+                     "&X-Amz-Credential=", url_encoded(access_.access_key + "/" + scope_),
+                     "&X-Amz-Date=", time_, "&X-Amz-Expires=", life.count());
+    if (!access_.session_token.empty())
+      absl::StrAppend(&query, "&X-Amz-Security-Token=", url_encoded(access_.session_token));
+    return query + "&X-Amz-SignedHeaders=host";
+  }
+
+  std::string of(std::string_view method, const Place& place, const std::string& query) const {
+    const std::string request = absl::StrCat(std::string(method), "\n", place.path, "\n", query,
+                                             "\nhost:", place.host, "\n\nhost\nUNSIGNED-PAYLOAD");
+    const std::string text =
+        absl::StrCat(kAlgorithm, "\n", time_, "\n", scope_, "\n", sha256_hex(request));
+    std::string key = "AWS4" + access_.secret_key;
+    for (const std::string& part :
+         {time_.substr(0, 8), access_.region, std::string("s3"), std::string("aws4_request")})
+      key = hmac(key, part);
+    return hex(hmac(key, text));
+  }
+
+ private:
+  static std::string hex(std::string_view bytes) {
+    std::string out;
+    for (const char c : bytes)
+      absl::StrAppend(&out, absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    return out;
+  }
+
+  const S3Access& access_;
+  const std::string time_, scope_;
+};
+
+}  // namespace
+
+std::optional<S3Object> parse_s3(std::string_view url) {
+  for (const std::string_view scheme : {"s3a://", "s3://"}) {
+    if (!url.starts_with(scheme)) continue;
+    url.remove_prefix(scheme.size());
+    const size_t slash = std::min(url.find('/'), url.size());
+    if (slash == 0) return {};
+    return S3Object{std::string(url.substr(0, slash)),
+                    std::string(url.substr(std::min(slash + 1, url.size())))};
+  }
+  return {};
+}
+
+std::string presigned_url(const S3Access& access, const S3Object& object, std::string_view method,
+                          int64_t now_ms, std::chrono::seconds life) {
+  const Place place = place_of(access, object);
+  const Signature signature(access, now_ms);
+  const std::string query = signature.query(life);
+  return absl::StrCat(place.scheme, "://", place.host, place.path, "?", query,
+                      "&X-Amz-Signature=", signature.of(method, place, query));
+}
+
+std::string s3_failure(int status, std::string_view body) {
+  pugi::xml_document document;
+  document.load_buffer(body.data(), body.size());
+  const pugi::xml_node error = document.child("Error");
+  std::string text = absl::StrCat("HTTP ", status);
+  for (const char* part : {"Code", "Message"})
+    if (const std::string words = error.child(part).text().as_string(); !words.empty())
+      absl::StrAppend(&text, text.size() > 8 ? ": " : " ", words);
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return text;
+}
+
+}  // namespace tinderbox::net

@@ -1,0 +1,37 @@
+// Object stores that speak Amazon S3's protocol: which URL an object has, and who may ask for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/types.hpp"
+
+namespace tinderbox::net {
+
+/// Where a store is and as whom to ask it.
+struct S3Access {
+  std::string endpoint;  // http(s)://host[:port]; empty: Amazon's of the region
+  std::string region = "us-east-1";
+  std::string access_key, secret_key;
+  std::string session_token;  // of temporary credentials; empty: there is none
+  bool path_style = false;    // endpoint/bucket/key, not bucket.endpoint/key
+};
+
+/// What s3a://bucket/key (or s3:) names. `key` may be empty or end in a slash: a folder.
+struct S3Object {
+  std::string bucket, key;
+  bool operator==(const S3Object&) const = default;
+};
+/// None: it is no such URL.
+std::optional<S3Object> parse_s3(std::string_view url);
+
+/// A URL by which whoever has it may send `method` (GET, PUT, DELETE) for `object` until `life`
+/// (at most 7 days) after `now_ms` (since 1970). Source: AWS Signature Version 4, query parameters.
+std::string presigned_url(const S3Access& access, const S3Object& object, std::string_view method,
+                          int64_t now_ms, std::chrono::seconds life);
+
+/// A store's answer other than 2xx in its own words, with the status; one line.
+std::string s3_failure(int status, std::string_view body);
+
+}  // namespace tinderbox::net
