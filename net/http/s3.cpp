@@ -142,4 +142,10 @@ std::string s3_failure(int status, std::string_view body) {
   return text;
 }
 
+std::string s3_error_code(std::string_view body) {
+  pugi::xml_document document;
+  document.load_buffer(body.data(), body.size());
+  return document.child("Error").child("Code").text().as_string();
+}
+
 }  // namespace tinderbox::net

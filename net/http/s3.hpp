@@ -33,5 +33,7 @@ std::string presigned_url(const S3Access& access, const S3Object& object, std::s
 
 /// A store's answer other than 2xx in its own words, with the status; one line.
 std::string s3_failure(int status, std::string_view body);
+/// The error's name in such an answer, as NoSuchBucket; empty: there is none.
+std::string s3_error_code(std::string_view body);
 
 }  // namespace tinderbox::net

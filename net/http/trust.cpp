@@ -55,6 +55,7 @@ std::string failure_text(int httplib_error, const std::string& trust) {
     case E::Read:
       return "the answer was cut short or too slow";
     case E::Write:
+    case E::Canceled:  // the server took no more of a file
       return "the request could not be sent";
     case E::SSLConnection:
       return "no TLS connection";

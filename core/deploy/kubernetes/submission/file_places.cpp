@@ -107,7 +107,7 @@ void FilePlaces::store(const std::string& path, const std::string& folder, AppFi
   const std::string place = "s3a://" + object->bucket + "/" + object->key;
   for (const StoredFile& s : stored_)
     if (s.place == place) return;
-  stored_.push_back({path, place, url("PUT"), url("DELETE")});
+  stored_.push_back({path, place, url("PUT"), file.url, url("DELETE")});
 }
 
 }  // namespace tinderbox::core::kubernetes

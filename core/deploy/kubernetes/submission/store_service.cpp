@@ -48,8 +48,9 @@ class StoreService::Impl {
   static ApiAnswered answer(net::HttpSession& session, const AskStore& what) {
     ApiAnswered answered;
     answered.ticket = what.ticket;
-    const Result<net::HttpReply> reply =
-        session.call({what.method, what.url.substr(server_of(what.url).size()), {}, {}, what.file});
+    net::HttpCall call{what.method, what.url.substr(server_of(what.url).size()), {}, {}, what.file};
+    if (what.method == "GET") call.headers["Range"] = "bytes=0-0";
+    const Result<net::HttpReply> reply = session.call(call);
     if (reply) {
       answered.status = reply->status;
       answered.body = reply->body;

@@ -38,7 +38,7 @@ void Submission::on(const StartSubmission&, Effects& out) { next_stored(out); }
 void Submission::next_stored(Effects& out) {
   if (next_ < options_.stored.size()) {
     tries_ = 0;
-    stored_ = next_ + 1;
+    maybe_stored_ = false;
     return ask_store(out);
   }
   next_ = 0;
@@ -54,15 +54,35 @@ void Submission::ask_store(Effects& out) {
 
 void Submission::stored_answered(const ApiAnswered& e, Effects& out) {
   if (e.ok()) {
-    ++next_;
+    stored_ = ++next_;
     return next_stored(out);
   }
+  maybe_stored_ |= e.status == 0 ? e.arrived && !e.hopeless : e.status >= 500;
+  if (e.status == 0 && e.arrived && tries_ == 1) {
+    step_ = Step::StoreProbe;
+    out.push_back(AskStore{++ticket_, "GET", options_.stored[next_].get_url, {}});
+    return;
+  }
   if (worth_another_try(e)) return try_again(out);
+  not_stored(e.status == 0 ? e.error : net::s3_failure(e.status, e.body), out);
+}
+
+/// A store that does not want a file may end the connection while it comes, and nobody hears why.
+/// So it is asked for the file: it says why not, or has it after all.
+void Submission::probe_answered(const ApiAnswered& e, Effects& out) {
+  step_ = Step::Store;
+  if (e.ok()) return stored_answered(e, out);
+  const std::string code = net::s3_error_code(e.body);
+  const bool says_nothing = code.empty() || code == "NoSuchKey" || code == "AccessDenied";
+  if (says_nothing || e.status >= 500) return try_again(out);
+  maybe_stored_ = false;
+  not_stored(net::s3_failure(e.status, e.body), out);
+}
+
+void Submission::not_stored(const std::string& why, Effects& out) {
   const StoredFile& file = options_.stored[next_];
-  if (e.hopeless || (e.status != 0 && e.status < 500)) --stored_;  // this one is not there
-  give_up("cannot store " + file.path + " as " + file.place + ": " +
-              (e.status == 0 ? e.error : net::s3_failure(e.status, e.body)),
-          out);
+  if (maybe_stored_) stored_ = next_ + 1;
+  give_up("cannot store " + file.path + " as " + file.place + ": " + why, out);
 }
 
 /// The store gets back what it has, last first; then this ends.
@@ -98,6 +118,8 @@ void Submission::on(const ApiAnswered& e, Effects& out) {
   switch (step_) {
     case Step::Store:
       return stored_answered(e, out);
+    case Step::StoreProbe:
+      return probe_answered(e, out);
     case Step::Pod:
       return pod_answered(e, out);
     case Step::FindPod:

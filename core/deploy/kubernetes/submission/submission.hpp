@@ -20,8 +20,8 @@ struct Upload {
 /// A file of this machine that goes to an object store, where the init container fetches it.
 struct StoredFile {
   std::string path;
-  std::string place;                // s3a://…, for messages
-  std::string put_url, delete_url;  // good without further credentials
+  std::string place;                         // s3a://…, for messages
+  std::string put_url, get_url, delete_url;  // good without further credentials
 };
 
 struct SubmissionOptions {
@@ -59,8 +59,8 @@ struct SendFile {
   bool operator==(const SendFile&) const = default;
 };
 
-/// PUT the bytes of a local file to `url` of an object store, or DELETE it there; answered by
-/// ApiAnswered, whose body is the store's.
+/// PUT the bytes of a local file to `url` of an object store, DELETE it there, or GET a byte of it;
+/// answered by ApiAnswered, whose body is the store's.
 struct AskStore {
   uint64_t ticket = 0;
   std::string method, url, file;
@@ -86,6 +86,7 @@ class Submission {
  private:
   enum class Step : uint8_t {
     Store,
+    StoreProbe,
     Pod,
     FindPod,
     Dependents,
@@ -109,6 +110,8 @@ class Submission {
   void next_stored(Effects& out);
   void ask_store(Effects& out);
   void stored_answered(const ApiAnswered& e, Effects& out);
+  void probe_answered(const ApiAnswered& e, Effects& out);
+  void not_stored(const std::string& why, Effects& out);
   void unstore(Effects& out);
   void try_again(Effects& out);
   void pod_answered(const ApiAnswered& e, Effects& out);
@@ -139,6 +142,7 @@ class Submission {
   bool receiving_ = false;      // its init container runs
   size_t next_ = 0;             // stored file, object or upload
   size_t stored_ = 0;           // so many files may be in the store
+  bool maybe_stored_ = false;   // the file under way may be there
   std::string uid_, version_;
   ApiRequest request_;  // the last one, for another try
   std::optional<PodView> pod_;

@@ -101,8 +101,8 @@ struct Store {
 
 SubmissionOptions stored_options() {
   SubmissionOptions o = submission_options();
-  o.stored = {{"/a/app", "s3a://b/app", "put:/a/app", "delete:/a/app"},
-              {"/a/t", "s3a://b/t", "put:/a/t", "delete:/a/t"}};
+  o.stored = {{"/a/app", "s3a://b/app", "put:/a/app", "get:/a/app", "delete:/a/app"},
+              {"/a/t", "s3a://b/t", "put:/a/t", "get:/a/t", "delete:/a/t"}};
   return o;
 }
 
@@ -364,6 +364,42 @@ TEST_CASE("an object store that is away for a while is asked again, one that is 
   REQUIRE(b.exit);
   CHECK(b.exit->reason == "cannot store /a/app as s3a://b/app: no such host");
   CHECK(b.store.seen.size() == 1);
+}
+
+TEST_CASE("an object store that ends the connection while a file comes is asked why") {
+  struct Case {
+    std::string name;
+    ApiAnswered why;
+    size_t asked;  // how often for the file
+    std::string reason;
+  };
+  const auto error = [](int status, const std::string& code) {
+    return ApiAnswered{0, status, "<Error><Code>" + code + "</Code></Error>", {}};
+  };
+  const std::string cannot = "cannot store /a/app as s3a://b/app: ";
+  const Case cases[] = {
+      {"the reason is told", error(404, "NoSuchBucket"), 1, cannot + "HTTP 404 NoSuchBucket"},
+      {"it has the file after all", {0, 206, "x", {}}, 1, ""},
+      {"nothing is known", error(404, "NoSuchKey"), 6, cannot + "ended"},
+      {"it may not be asked", error(403, "AccessDenied"), 6, cannot + "ended"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    SubmissionBench b(stored_options());
+    b.store.instead = [&](const AskStore& ask) {
+      if (ask.url == "put:/a/app") return ApiAnswered{0, 0, {}, "ended"};
+      return ask.method == "GET" ? c.why : ApiAnswered{};
+    };
+    b.feed(StartSubmission{});
+    b.run();
+    CHECK(static_cast<size_t>(
+              std::count(b.store.seen.begin(), b.store.seen.end(), "PUT put:/a/app")) == c.asked);
+    CHECK(std::count(b.store.seen.begin(), b.store.seen.end(), "GET get:/a/app") == 1);
+    CHECK(static_cast<bool>(b.exit) == !c.reason.empty());
+    if (b.exit) CHECK(b.exit->reason == c.reason);
+    const bool taken_back = b.store.seen.back() == "DELETE delete:/a/app";
+    CHECK(taken_back == (c.asked > 1));
+  }
 }
 
 TEST_CASE("the object store gets back what no pod will fetch") {
