@@ -78,12 +78,15 @@ void Allocator::give_up_old(Step& step, Time now) {
 void Allocator::remove_idle(const PodTable& table, Count& count, int32_t profile, int32_t excess,
                             Time now, Step& step) {
   std::vector<int64_t> chosen;
-  for (const auto& [id, fresh] : new_)
-    if (fresh.profile == profile && !known_.contains(id) &&
-        now - fresh.since > options_.idle_timeout)
+  const auto choose = [&](int64_t id, Time since) {
+    if (now - since > options_.idle_timeout)
       chosen.push_back(id);
-  for (const int64_t id : count.unknown_pending)
-    if (now - table.at(id).created > options_.idle_timeout) chosen.push_back(id);
+    else
+      step.too_young = true;
+  };
+  for (const auto& [id, fresh] : new_)
+    if (fresh.profile == profile && !known_.contains(id)) choose(id, fresh.since);
+  for (const int64_t id : count.unknown_pending) choose(id, table.at(id).created);
   chosen.resize(std::min(chosen.size(), static_cast<size_t>(excess)));
   for (const int64_t id : chosen) {
     if (new_.erase(id))

@@ -39,6 +39,7 @@ class Allocator {
     std::vector<int64_t> remove;   // too many of them, and not in use
     std::vector<int64_t> give_up;  // never shown: deleted by label, in case they are there
     bool exhausted = false;        // max_pods is reached, and more are wanted
+    bool too_young = false;        // some are too many, and will be idle for long enough
     bool operator==(const Step&) const = default;
   };
 

@@ -20,7 +20,7 @@ std::string name_of_claim(const Json& claim) { return claim.at("metadata").at("n
 std::optional<std::string> Claims::reuse(const Json& claim, int64_t executor) {
   const std::string kind = kind_of(claim);
   for (auto& [name, c] : claims_)
-    if (c.executor == 0 && c.kind == kind) {
+    if (c.free() && c.kind == kind) {
       c.executor = executor;
       return name;
     }
@@ -31,14 +31,19 @@ void Claims::add(const Json& claim, int64_t executor) {
   claims_[name_of_claim(claim)] = {kind_of(claim), executor};
 }
 
+void Claims::made(const std::string& name) {
+  const auto claim = claims_.find(name);
+  if (claim != claims_.end()) claim->second.there = true;
+}
+
 void Claims::release(int64_t executor) {
   for (auto& [name, c] : claims_)
     if (c.executor == executor) c.executor = 0;
 }
 
 size_t Claims::free() const {
-  return static_cast<size_t>(std::count_if(claims_.begin(), claims_.end(),
-                                           [](const auto& c) { return c.second.executor == 0; }));
+  return static_cast<size_t>(
+      std::count_if(claims_.begin(), claims_.end(), [](const auto& c) { return c.second.free(); }));
 }
 
 void mount_other_claim(Json& pod, const std::string& wanted, const std::string& reused) {

@@ -16,8 +16,10 @@ class Claims {
   /// A free claim of the same storage class and size as `claim`, given to `executor`. None: there
   /// is none.
   std::optional<std::string> reuse(const nlohmann::json& claim, int64_t executor);
-  /// A new one of `executor`.
+  /// A new one of `executor`, that was asked for.
   void add(const nlohmann::json& claim, int64_t executor);
+  /// It is there: only now it may come free.
+  void made(const std::string& name);
   /// It could not be made.
   void drop(const std::string& name) { claims_.erase(name); }
   /// Its pod is gone: what it had is free.
@@ -29,7 +31,9 @@ class Claims {
  private:
   struct Claim {
     std::string kind;      // storage class and size
-    int64_t executor = 0;  // 0: free
+    int64_t executor = 0;  // 0: nobody's
+    bool there = false;
+    bool free() const { return there && executor == 0; }
   };
   std::map<std::string, Claim> claims_;  // by name
 };

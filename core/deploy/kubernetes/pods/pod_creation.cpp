@@ -8,7 +8,7 @@
 namespace tinderbox::core::kubernetes {
 namespace {
 
-constexpr int kQuotaStatus = 403, kAlreadyThere = 409, kTooMany = 429;
+constexpr int kQuotaStatus = 403, kNotFound = 404, kAlreadyThere = 409, kTooMany = 429;
 
 }  // namespace
 
@@ -46,9 +46,11 @@ void PodManager::allocate(Effects& out) {
   for (const Allocator::Create& what : step.create) create_pod(what, out);
   delete_pods(step.remove, out);
   delete_pods(step.give_up, out);
-  for (const int64_t executor : step.give_up)
+  for (const int64_t executor : step.give_up) {
+    births_.erase(executor);
     out.push_back(Log{Level::Warn, "The pod of executor " + std::to_string(executor) +
                                        " was requested, but the API server never showed it"});
+  }
   if (step.exhausted)
     held("no more than " + std::to_string(allocator_.created()) +
              " executor pods may be created (spark.kubernetes.allocation.maximum)",
@@ -60,7 +62,7 @@ void PodManager::allocate(Effects& out) {
                                        std::to_string(allocator_.created())});
   }
   // What ages without any event: pods that are idle or never shown.
-  if (batch_timer_ == 0 && (!step.create.empty() || allocator_.outstanding() > 0))
+  if (batch_timer_ == 0 && (!step.create.empty() || step.too_young || allocator_.outstanding() > 0))
     batch_timer_ = timer(PodTimer::Kind::Batch, options_.allocator.batch_delay, out);
 }
 
@@ -134,13 +136,16 @@ void PodManager::ask_for_claims(int64_t executor, const std::string& owner_uid, 
 }
 
 void PodManager::claim_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  const bool made = e.ok() || e.status == kAlreadyThere;
+  // Whatever became of the executor: nobody may be given one that is not there.
+  const std::string name = Json::parse(asked.request.body)["metadata"]["name"];
+  made ? claims_.made(name) : claims_.drop(name);
   const auto found = births_.find(asked.executor);
   if (found == births_.end()) return;
   Birth& birth = found->second;
-  if (!e.ok() && e.status != kAlreadyThere) {
+  if (!made) {
     const bool pod_there = birth.pod.empty();
     births_.erase(found);
-    claims_.drop(Json::parse(asked.request.body)["metadata"]["name"]);
     claims_.release(asked.executor);
     if (pod_there) delete_pods({asked.executor}, out);
     return creation_refused(asked, e, out);
@@ -150,19 +155,39 @@ void PodManager::claim_answered(const Asked& asked, const ApiAnswered& e, Effect
   births_.erase(found);
 }
 
-void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
-  const auto found = births_.find(asked.executor);
-  if (found == births_.end()) return;
-  // It is there already if an answer got lost: names have a number that is never used twice.
-  if (!e.ok() && e.status != kAlreadyThere) {
+/// Its answer says so, or the API server shows it before that.
+void PodManager::born(int64_t executor, const std::string& uid, Effects& out) {
+  const auto found = births_.find(executor);
+  if (found == births_.end() || found->second.there || !found->second.pod.empty()) return;
+  if (found->second.claims.empty()) {
     births_.erase(found);
-    claims_.release(asked.executor);
-    return creation_refused(asked, e, out);
+    return;
   }
-  if (found->second.claims.empty())
-    births_.erase(found);
+  found->second.there = true;
+  ask_for_claims(executor, uid, out);
+}
+
+/// A pod that was shown is not made again: by now it may be gone, and its number is used.
+bool PodManager::still_wanted(const Asked& asked) const {
+  if (asked.what != Asked::What::CreatePod) return true;
+  const auto found = births_.find(asked.executor);
+  return found != births_.end() && !found->second.there;
+}
+
+void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  if (!still_wanted(asked)) return;
+  // It is there already if an answer got lost: names have a number that is never used twice. Who
+  // it is that its claims belong to is told when it is shown.
+  if (e.status == kAlreadyThere) return;
+  if (e.ok()) return born(asked.executor, uid_of(e.body), out);
+  births_.erase(asked.executor);
+  // An earlier try may have made it, though its answer was lost: then it has its claims until it is
+  // gone.
+  if (asked.tries > 1)
+    delete_pods({asked.executor}, out);
   else
-    ask_for_claims(asked.executor, uid_of(e.body), out);
+    claims_.release(asked.executor);
+  creation_refused(asked, e, out);
 }
 
 void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out) {
@@ -190,6 +215,16 @@ void PodManager::delete_pods(const std::vector<int64_t>& executors, Effects& out
          delete_object(api_path(options_.executors.names.name_space, "pods", name), uid)},
         out);
   }
+}
+
+/// Of a pod that was never shown: what it was to mount is free if there is none, and if there is,
+/// when it is gone, which may go unseen until the next list.
+void PodManager::deletion_answered(int64_t executor, const ApiAnswered& e) {
+  if (table_.contains(executor)) return;
+  if (e.status == kNotFound) claims_.release(executor);
+  if (!e.ok()) return;
+  table_[executor].state = PodState::Deleted;
+  table_[executor].name = executor_pod_name(options_.executors, std::to_string(executor));
 }
 
 /// Source: Spark 4.3 KubernetesClusterSchedulerBackend.labelDecommissioningExecs.

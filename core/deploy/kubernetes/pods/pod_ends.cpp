@@ -38,6 +38,10 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   if (!pod.pod_ip.empty()) entry.ip = pod.pod_ip;
   const std::string profile = pod.label(kProfileLabel);
   std::from_chars(profile.data(), profile.data() + profile.size(), entry.profile);
+  if (deleted || has_ended(entry.state))
+    births_.erase(*number);
+  else
+    born(*number, pod.uid, out);
   if (entry.state == PodState::Pending)
     look_for_trouble(*number, pod, out);
   else
@@ -87,6 +91,7 @@ void PodManager::ended(int64_t executor, const PodView& pod, PodState state, Eff
   if (news && state == PodState::Failed) count_failure(executor, message, out);
   if (!pod.deletion_time.empty()) return;
   if (options_.delete_pods) return delete_pods({executor}, out);
+  claims_.release(executor);  // a pod that has ended mounts nothing
   const Json inactive = {{"metadata", {{"labels", {{std::string(kInactiveLabel), "true"}}}}}};
   ask({Asked::What::Delete, executor, 0,
        patch_object(api_path(options_.executors.names.name_space, "pods", pod.name), inactive)},

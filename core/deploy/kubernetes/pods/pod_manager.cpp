@@ -233,7 +233,7 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
   Asked asked = std::move(found->second);
   asked_.erase(found);
   if (!e.ok() && ask_again(asked, e, out)) return;
-  if (phase_ == Phase::Stopping && asked.what != Asked::What::Stop) return;
+  if (phase_ == Phase::Stopping && asked.what != Asked::What::Stop) return made_late(asked, e, out);
   switch (asked.what) {
     case Asked::What::DriverPod:
       return driver_pod_answered(e, out);
@@ -258,6 +258,7 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
     case Asked::What::Delete:
       if (!e.ok() && e.status != kNotFound && e.status != kConflict)
         out.push_back(Log{Level::Warn, "Cannot delete a pod: " + failure(e)});
+      deletion_answered(asked.executor, e);
       return;
     case Asked::What::Stop:
       if (!e.ok() && e.status != kNotFound)
@@ -298,7 +299,8 @@ void PodManager::on(const PodTimer& e, Effects& out) {
       const auto found = later_.find(e.id);
       Asked asked = std::move(found->second);
       later_.erase(found);
-      return ask(std::move(asked), out);
+      if (still_wanted(asked)) ask(std::move(asked), out);
+      return;
     }
     case Kind::Patience:
       for (const auto& [executor, id] : in_vain_)
@@ -333,6 +335,8 @@ void PodManager::on(const StopPods&, Effects& out) {
   const bool begun = phase_ == Phase::Running;
   phase_ = Phase::Stopping;
   if (watch_) out.push_back(StopWatch{watch_});
+  for (const auto& [ticket, asked] : asked_)
+    if (goes_at_the_end(asked)) ++stopping_;
   const ExecutorInput& x = options_.executors;
   const auto collection = [&](const std::string& all, bool executors_only) {
     const std::string app = "?labelSelector=";
@@ -351,6 +355,22 @@ void PodManager::on(const StopPods&, Effects& out) {
   if (!x.config_map.empty()) collection(of_kind("configmaps"), true);
   timer(Kind::Stop, kStopPatience, out);
   if (stopping_ == 0) stop_answered(out);
+}
+
+bool PodManager::goes_at_the_end(const Asked& asked) const {
+  return asked.what == Asked::What::CreateSet ||
+         (asked.what == Asked::What::CreatePod && options_.delete_pods) ||
+         (asked.what == Asked::What::CreateClaim && options_.own_claims);
+}
+
+/// Requests overtake each other: what was being made may come to the server after all of its kind
+/// was deleted there.
+void PodManager::made_late(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  if (!goes_at_the_end(asked)) return;
+  const bool may_be_there = e.ok() || e.status == 0 || e.status >= 500;
+  if (!may_be_there) return stop_answered(out);
+  const std::string name = Json::parse(asked.request.body)["metadata"]["name"];
+  ask({Asked::What::Stop, 0, 0, delete_object(asked.request.path + "/" + name)}, out);
 }
 
 void PodManager::stop_answered(Effects& out) {

@@ -168,6 +168,7 @@ class PodManager {
     Bytes pod;  // empty: it was asked for
     std::vector<Bytes> claims;
     size_t waiting = 0;  // for answers to claims
+    bool there = false;  // the pod is, and its claims follow
   };
 
   /// Pods that a controller makes.
@@ -216,8 +217,11 @@ class PodManager {
   void ask_for_pod(int64_t executor, Effects& out);
   void ask_for_claims(int64_t executor, const std::string& owner_uid, Effects& out);
   void claim_answered(const Asked& asked, const ApiAnswered& e, Effects& out);
+  void born(int64_t executor, const std::string& uid, Effects& out);
+  bool still_wanted(const Asked& asked) const;
   void pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out);
   void creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out);
+  void deletion_answered(int64_t executor, const ApiAnswered& e);
   void delete_pods(const std::vector<int64_t>& executors, Effects& out);
   NodeWeights node_weights() const;
 
@@ -231,6 +235,8 @@ class PodManager {
   void count_failure(int64_t executor, const std::string& reason, Effects& out);
   void held(const std::string& reason, Effects& out);
   void give_up(int32_t code, const std::string& reason, Effects& out);
+  bool goes_at_the_end(const Asked& asked) const;
+  void made_late(const Asked& asked, const ApiAnswered& e, Effects& out);
   void stop_answered(Effects& out);
 
   uint64_t timer(PodTimer::Kind kind, Duration delay, Effects& out);

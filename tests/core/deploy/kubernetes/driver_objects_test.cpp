@@ -50,11 +50,11 @@ std::map<std::string, std::string> variables(const Json& container) {
 
 }  // namespace
 
-TEST_CASE("K24 K26 the objects of a plain submission") {
+TEST_CASE("K24 K26 the objects of a plain submission", "[pod_objects]") {
   check_golden("driver-plain", driver_objects(driver_input()));
 }
 
-TEST_CASE("K26 K29 the objects of a submission that sets everything") {
+TEST_CASE("K26 K29 the objects of a submission that sets everything", "[pod_objects]") {
   DriverInput in = driver_input(
       {{"spark.kubernetes.driver.container.image", "registry/driver:2"},
        {"spark.kubernetes.container.image.pullPolicy", "Always"},
@@ -110,7 +110,7 @@ TEST_CASE("K26 K29 the objects of a submission that sets everything") {
   CHECK(driver_objects(in).back().dump().find("topsecret") == std::string::npos);
 }
 
-TEST_CASE("K26 a driver pod from a template: Spark's values win, the rest stays") {
+TEST_CASE("K26 a driver pod from a template: Spark's values win, the rest stays", "[pod_objects]") {
   DriverInput in = driver_input({{"spark.kubernetes.driver.podTemplateContainerName", "main"}});
   in.driver_template = {"driver.yaml", R"(
 apiVersion: v1
@@ -134,7 +134,8 @@ spec:
   check_golden("driver-template", driver_objects(in));
 }
 
-TEST_CASE("containers are restricted, where neither the template nor a key says otherwise") {
+TEST_CASE("containers are restricted, where neither the template nor a key says otherwise",
+          "[pod_objects]") {
   const auto context = [](const conf::Pairs& pairs, const std::string& text) {
     DriverInput in = driver_input(pairs);
     if (!text.empty()) in.driver_template = {"t.yaml", text};
@@ -152,7 +153,7 @@ TEST_CASE("containers are restricted, where neither the template nor a key says 
       "readOnlyRootFilesystem": false, "seccompProfile": {"type": "Unconfined"}})"));
 }
 
-TEST_CASE("malformed templates are refused in one line that names them") {
+TEST_CASE("malformed templates are refused in one line that names them", "[pod_objects]") {
   struct Case {
     std::string text, want;
   };
@@ -175,7 +176,7 @@ TEST_CASE("malformed templates are refused in one line that names them") {
   }
 }
 
-TEST_CASE("K26 memory of the driver pod, by the keys that are set") {
+TEST_CASE("K26 memory of the driver pod, by the keys that are set", "[pod_objects]") {
   struct Case {
     conf::Pairs pairs;
     std::string want;
@@ -200,7 +201,7 @@ TEST_CASE("K26 memory of the driver pod, by the keys that are set") {
   }
 }
 
-TEST_CASE("K27 a service whose name would be too long gets a short one") {
+TEST_CASE("K27 a service whose name would be too long gets a short one", "[pod_objects]") {
   DriverInput in = driver_input();
   in.names.prefix = std::string(60, 'a');
   const auto objects = driver_objects(in);
@@ -211,14 +212,15 @@ TEST_CASE("K27 a service whose name would be too long gets a short one") {
             "spark.driver.host=spark-195a14a1fd553bde-driver-svc.jobs.svc") != std::string::npos);
 }
 
-TEST_CASE("K27 addresses of the driver are not the user's to set") {
+TEST_CASE("K27 addresses of the driver are not the user's to set", "[pod_objects]") {
   CHECK_THROWS_WITH(driver_objects(driver_input({{"spark.driver.host", "h"}})),
                     Contains("spark.driver.host is not supported in Kubernetes mode"));
   CHECK_THROWS_WITH(driver_objects(driver_input({{"spark.driver.bindAddress", "h"}})),
                     Contains("spark.driver.bindAddress is not supported in Kubernetes mode"));
 }
 
-TEST_CASE("K26 labels that are Spark's own are refused, references must be name:key") {
+TEST_CASE("K26 labels that are Spark's own are refused, references must be name:key",
+          "[pod_objects]") {
   for (const char* key : {"spark-role", "spark-app-selector", "spark-exec-id", "spark-version"})
     CHECK_THROWS_WITH(
         driver_objects(driver_input({{"spark.kubernetes.driver.label." + std::string(key), "x"}})),
@@ -232,7 +234,7 @@ TEST_CASE("K26 labels that are Spark's own are refused, references must be name:
                     Contains("vendor was not specified"));
 }
 
-TEST_CASE("K29 volumes: what is missing, doubled or unknown is told") {
+TEST_CASE("K29 volumes: what is missing, doubled or unknown is told", "[pod_objects]") {
   const std::string base = "spark.kubernetes.driver.volumes.";
   struct Case {
     conf::Pairs pairs;
@@ -258,7 +260,8 @@ TEST_CASE("K29 volumes: what is missing, doubled or unknown is told") {
     CHECK_THROWS_WITH(driver_objects(driver_input(c.pairs)), Contains(c.want));
 }
 
-TEST_CASE("K24 a configuration that is too large for a config map is refused, with the reason") {
+TEST_CASE("K24 a configuration that is too large for a config map is refused, with the reason",
+          "[pod_objects]") {
   DriverInput in = driver_input();
   in.conf_files = {{"table.csv", std::string(1100000, 'x')}};
   CHECK_THROWS_WITH(driver_objects(in), Contains("more than the 1048576") && Contains("table.csv"));
@@ -266,7 +269,7 @@ TEST_CASE("K24 a configuration that is too large for a config map is refused, wi
   CHECK_NOTHROW(driver_objects(in));
 }
 
-TEST_CASE("steps of Spark's that are excluded by name are left out") {
+TEST_CASE("steps of Spark's that are excluded by name are left out", "[pod_objects]") {
   const auto objects =
       driver_objects(driver_input({{"spark.kubernetes.driver.pod.excludedFeatureSteps",
                                     "org.apache.spark.deploy.k8s.features.NetworkPolicyFeatureStep,"
@@ -276,7 +279,7 @@ TEST_CASE("steps of Spark's that are excluded by name are left out") {
   CHECK(objects.back()["kind"] == "ConfigMap");
 }
 
-TEST_CASE("a name that no label can hold is kept whole in an annotation") {
+TEST_CASE("a name that no label can hold is kept whole in an annotation", "[pod_objects]") {
   DriverInput in = driver_input();
   in.names.app_name = std::string(200, 'N');
   const Json metadata = pod_of(in)["metadata"];
@@ -284,7 +287,7 @@ TEST_CASE("a name that no label can hold is kept whole in an annotation") {
   CHECK(metadata["annotations"]["tinderbox/app-name"] == in.names.app_name);
 }
 
-TEST_CASE("variables of the driver: the person's, then those nobody may change") {
+TEST_CASE("variables of the driver: the person's, then those nobody may change", "[pod_objects]") {
   const auto env = variables(container_of(driver_input(
       {{"spark.kubernetes.driverEnv.A", "1"}, {"spark.kubernetes.driverEnv.2bad", "x"}})));
   CHECK(env.at("A") == "1");

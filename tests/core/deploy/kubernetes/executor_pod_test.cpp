@@ -36,11 +36,11 @@ Json container_of(const ExecutorInput& in, const ProfileSpec& profile = {}) {
 
 }  // namespace
 
-TEST_CASE("K28 the objects of a plain executor") {
+TEST_CASE("K28 the objects of a plain executor", "[pod_objects]") {
   check_golden("executor-plain", executor_objects(executor_input(), "1", {}));
 }
 
-TEST_CASE("K28 K29 the objects of an executor with everything") {
+TEST_CASE("K28 K29 the objects of an executor with everything", "[pod_objects]") {
   ExecutorInput in = executor_input(
       {{"spark.executor.cores", "4"},
        {"spark.executor.memory", "8g"},
@@ -69,7 +69,7 @@ TEST_CASE("K28 K29 the objects of an executor with everything") {
   check_golden("executor-everything", executor_objects(in, "7", {}, {{"node1", 8}, {"node2", 2}}));
 }
 
-TEST_CASE("K28 an executor from a template keeps what Spark does not set") {
+TEST_CASE("K28 an executor from a template keeps what Spark does not set", "[pod_objects]") {
   ExecutorInput in = executor_input();
   in.pod_template = {
       "exec.yaml",
@@ -79,7 +79,7 @@ TEST_CASE("K28 an executor from a template keeps what Spark does not set") {
   check_golden("executor-template", executor_objects(in, "1", {}));
 }
 
-TEST_CASE("an executor of another resource profile has what that asks for") {
+TEST_CASE("an executor of another resource profile has what that asks for", "[pod_objects]") {
   const ExecutorInput in = executor_input({{"spark.kubernetes.executor.request.cores", "100m"},
                                            {"spark.executor.resource.fpga.vendor", "intel.com"}});
   const ProfileSpec profile{3, 8, 2048, {{"fpga", 2}}};
@@ -91,7 +91,8 @@ TEST_CASE("an executor of another resource profile has what that asks for") {
   CHECK(pod["metadata"]["labels"]["spark-exec-resourceprofile-id"] == "3");
 }
 
-TEST_CASE("K31 preStop is this program, or a script by key; none without decommissioning") {
+TEST_CASE("K31 preStop is this program, or a script by key; none without decommissioning",
+          "[pod_objects]") {
   ExecutorInput in = executor_input();
   CHECK_FALSE(container_of(in).contains("lifecycle"));
   in.decommission = true;
@@ -101,13 +102,14 @@ TEST_CASE("K31 preStop is this program, or a script by key; none without decommi
   CHECK(container_of(in)["lifecycle"]["preStop"]["exec"]["command"] == Json::array({"/my.sh"}));
 }
 
-TEST_CASE("K28 a driver outside of pods owns nothing") {
+TEST_CASE("K28 a driver outside of pods owns nothing", "[pod_objects]") {
   ExecutorInput in = executor_input();
   in.driver_uid.clear();
   CHECK_FALSE(executor_objects(in, "1", {}).front()["metadata"].contains("ownerReferences"));
 }
 
-TEST_CASE("K28 the prefix of executors' names: from the application's, or checked") {
+TEST_CASE("K28 the prefix of executors' names: from the application's, or checked",
+          "[pod_objects]") {
   const ExecutorInput in = executor_input();
   CHECK(executor_pod_prefix(in.conf, in.names) == in.names.prefix);
   AppNames names = in.names;
@@ -118,7 +120,7 @@ TEST_CASE("K28 the prefix of executors' names: from the application's, or checke
       Contains("'A_b' in spark.kubernetes.executor.podNamePrefix is invalid"));
 }
 
-TEST_CASE("without an image there is no executor") {
+TEST_CASE("without an image there is no executor", "[pod_objects]") {
   ExecutorInput in = executor_input();
   in.conf = conf::Conf();
   CHECK_THROWS_WITH(check_executor_keys(in), "Must specify the executor container image");

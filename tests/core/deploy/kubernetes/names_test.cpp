@@ -22,7 +22,8 @@ std::string any_text(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("names of any text keep to the limits, and differ where the texts differ") {
+TEST_CASE("names of any text keep to the limits, and differ where the texts differ",
+          "[pod_objects]") {
   const auto seed = std::random_device{}();
   INFO("seed " << seed);
   std::mt19937 random(seed);
@@ -45,7 +46,7 @@ TEST_CASE("names of any text keep to the limits, and differ where the texts diff
   }
 }
 
-TEST_CASE("K30 names of resources: Spark's rules") {
+TEST_CASE("K30 names of resources: Spark's rules", "[pod_objects]") {
   CHECK(dns_name("Word Count") == "word-count");
   CHECK(dns_name("  My--App__1 ") == "my-app-1");
   CHECK(dns_name("1st job") == "xst-job");
@@ -57,7 +58,7 @@ TEST_CASE("K30 names of resources: Spark's rules") {
   CHECK(unique_id(1, 0) == "0000010");
 }
 
-TEST_CASE("K28 host names are the end of long pods' names") {
+TEST_CASE("K28 host names are the end of long pods' names", "[pod_objects]") {
   const std::string prefix(100, 'a');
   CHECK(executor_host_name(prefix + "-exec-12") == std::string(55, 'a') + "-exec-12");
   CHECK(executor_host_name("a.b-exec-1") == "a-b-exec-1");
@@ -66,7 +67,8 @@ TEST_CASE("K28 host names are the end of long pods' names") {
   CHECK(executor_host_name(dashed) == std::string(62, 'b'));
 }
 
-TEST_CASE("spark.kubernetes.executor.podNamePrefix: what a pod's name may begin with") {
+TEST_CASE("spark.kubernetes.executor.podNamePrefix: what a pod's name may begin with",
+          "[pod_objects]") {
   CHECK(is_pod_name_prefix("app-1"));
   CHECK(is_pod_name_prefix("a.b"));
   CHECK(is_pod_name_prefix(std::string(237, 'a')));

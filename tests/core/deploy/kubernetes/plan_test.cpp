@@ -70,7 +70,7 @@ std::string properties(const SubmissionOptions& plan) {
 
 }  // namespace
 
-TEST_CASE("names of a submission: Spark's forms") {
+TEST_CASE("names of a submission: Spark's forms", "[submission]") {
   const SubmissionOptions plan = plan_submission(request("local:///app"), world());
   CHECK(plan.app_id == "spark-abcdef0123456789abcdef0123456789");
   CHECK(plan.pod_name == "word-count-abcdefa20aa63bd0-driver");
@@ -78,7 +78,7 @@ TEST_CASE("names of a submission: Spark's forms") {
   CHECK(plan.wait);
 }
 
-TEST_CASE("K30 any application name gives names that fit") {
+TEST_CASE("K30 any application name gives names that fit", "[submission]") {
   for (const std::string& name :
        {std::string(200, 'x'), std::string("???"), std::string("123"), std::string("-"),
         std::string(300, '-') + "a", std::string("Ünï")}) {
@@ -92,7 +92,7 @@ TEST_CASE("K30 any application name gives names that fit") {
   }
 }
 
-TEST_CASE("an application in the image is named, not fetched") {
+TEST_CASE("an application in the image is named, not fetched", "[submission]") {
   const SubmissionOptions plan = plan_submission(request("local:///opt/app"), world());
   CHECK(arguments(plan) == Json({"driver", "--properties-file", "/opt/spark/conf/spark.properties",
                                  "--class", "count", "local:///opt/app", "in"}));
@@ -101,7 +101,8 @@ TEST_CASE("an application in the image is named, not fetched") {
   CHECK_THAT(properties(plan), Contains("tinderbox.kubernetes.application=/opt/app\n"));
 }
 
-TEST_CASE("this program's own applications are in every image that begins with it") {
+TEST_CASE("this program's own applications are in every image that begins with it",
+          "[submission]") {
   for (const char* resource : {"file:/usr/bin/tinderbox", "spark-internal"}) {
     const SubmissionOptions plan = plan_submission(request(resource), world());
     CHECK(arguments(plan)[5] == "spark-internal");
@@ -109,7 +110,8 @@ TEST_CASE("this program's own applications are in every image that begins with i
   }
 }
 
-TEST_CASE("a local application and local files are sent to the driver's pod, with checksums") {
+TEST_CASE("a local application and local files are sent to the driver's pod, with checksums",
+          "[submission]") {
   const SubmissionOptions plan = plan_submission(
       request("file:/home/a/app",
               {{"spark.jars", "file:/home/a/app"},
@@ -132,7 +134,7 @@ TEST_CASE("a local application and local files are sent to the driver's pod, wit
                  !Contains("spark.jars") && !Contains("tinderbox.kubernetes.application"));
 }
 
-TEST_CASE("an application on a web server is fetched by the pod") {
+TEST_CASE("an application on a web server is fetched by the pod", "[submission]") {
   const std::string sum(64, 'a');
   const SubmissionOptions plan =
       plan_submission(request("https://h/dir/app#sha256=" + sum), world());
@@ -143,7 +145,7 @@ TEST_CASE("an application on a web server is fetched by the pod") {
   CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
 }
 
-TEST_CASE("with an upload path local files go to an object store, where the pod fetches them") {
+TEST_CASE("with an upload path local files go to an object store, where the pod fetches them", "[submission]") {
   const SubmissionOptions plan = plan_submission(
       request("file:/home/a/app", {{"spark.kubernetes.file.upload.path", "s3a://bucket/up"},
                                    {"spark.files", "file:/home/a/t.csv#x,file:/home/a/t.csv"},
@@ -172,7 +174,7 @@ TEST_CASE("with an upload path local files go to an object store, where the pod 
                                         "spark/app/t.csv\n"));
 }
 
-TEST_CASE("what is in an object store already is fetched by the pod") {
+TEST_CASE("what is in an object store already is fetched by the pod", "[submission]") {
   PlanWorld w = world();
   w.environment = {{"AWS_ACCESS_KEY_ID", "K"}, {"AWS_SECRET_ACCESS_KEY", "S"}};
   const SubmissionOptions plan =
@@ -188,7 +190,7 @@ TEST_CASE("what is in an object store already is fetched by the pod") {
   CHECK_THAT(properties(plan), Contains("spark.files=file:///opt/spark/app/t.csv\n"));
 }
 
-TEST_CASE("what cannot be submitted is told before anything is created") {
+TEST_CASE("what cannot be submitted is told before anything is created", "[submission]") {
   const Files files = {{"/a/app", ""}, {"/b/app", ""}, {"/a/x.txt", ""}};
   const auto refused = [&](const std::string& resource, const conf::Pairs& pairs) {
     try {
@@ -215,7 +217,8 @@ TEST_CASE("what cannot be submitted is told before anything is created") {
              Contains("spark.kubernetes.authenticate.driver.caCertFile: cannot read '/no'"));
 }
 
-TEST_CASE("a driver's token travels in a secret alone, and --dry-run does not show it") {
+TEST_CASE("a driver's token travels in a secret alone, and --dry-run does not show it",
+          "[submission]") {
   const SubmissionOptions plan = plan_submission(
       request("local:///x", {{"spark.kubernetes.authenticate.driver.oauthToken", "s3cret"},
                              {"spark.kubernetes.authenticate.submission.oauthToken", "s3cret"},
@@ -229,13 +232,13 @@ TEST_CASE("a driver's token travels in a secret alone, and --dry-run does not sh
   CHECK_THAT(shown, Contains("oauth-token: \"*********(redacted)\""));
 }
 
-TEST_CASE("K30 a driver that runs all tasks itself has a local master") {
+TEST_CASE("K30 a driver that runs all tasks itself has a local master", "[submission]") {
   const SubmissionOptions plan = plan_submission(
       request("local:///x", {{"spark.kubernetes.driver.master", "local[2]"}}), world());
   CHECK_THAT(properties(plan), Contains("spark.master=local[2]\n"));
 }
 
-TEST_CASE("files of SPARK_CONF_DIR travel, Spark's own ones do not") {
+TEST_CASE("files of SPARK_CONF_DIR travel, Spark's own ones do not", "[submission]") {
   PlanWorld w = world({{"/conf/fair.xml", "<a/>"}, {"/conf/spark-defaults.conf", "x y"}});
   w.environment["SPARK_CONF_DIR"] = "/conf";
   const Json data = Json::parse(plan_submission(request("local:///x"), w).objects.back())["data"];

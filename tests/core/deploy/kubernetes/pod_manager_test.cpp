@@ -11,12 +11,13 @@ using namespace tinderbox::core::kubernetes::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
-TEST_CASE("settings that cannot be had are refused") {
+TEST_CASE("settings that cannot be had are refused", "[pods]") {
   CHECK_THROWS_WITH(pod_options({{"spark.kubernetes.allocation.pods.allocator", "magic"}}),
                     Contains("must be direct, statefulset or deployment"));
 }
 
-TEST_CASE("K21 the beginning: its own pod, the config map, one list, one watch, then executors") {
+TEST_CASE("K21 the beginning: its own pod, the config map, one list, one watch, then executors",
+          "[pods]") {
   PodBench b;
   b.begin({{0, 3}});
   CHECK(b.seen == std::vector<std::string>{
@@ -33,7 +34,7 @@ TEST_CASE("K21 the beginning: its own pod, the config map, one list, one watch, 
         std::vector<std::string>{"count-1-exec-1", "count-1-exec-2", "count-1-exec-3"});
 }
 
-TEST_CASE("no LIST in a steady state, however long it lasts") {
+TEST_CASE("no LIST in a steady state, however long it lasts", "[pods]") {
   PodBench b;
   b.begin({{0, 2}});
   b.show(b.pod(1, "Running"));
@@ -46,7 +47,7 @@ TEST_CASE("no LIST in a steady state, however long it lasts") {
   CHECK(b.watches.size() == 1);
 }
 
-TEST_CASE("K15 a driver pod that is not there ends the application with Spark's words") {
+TEST_CASE("K15 a driver pod that is not there ends the application with Spark's words", "[pods]") {
   PodBench b;
   b.refuse = [](const ApiRequest& r) {
     return r.method == "GET" ? std::optional(status(404, "not found")) : std::nullopt;
@@ -59,7 +60,7 @@ TEST_CASE("K15 a driver pod that is not there ends the application with Spark's 
   CHECK_FALSE(b.begun);
 }
 
-TEST_CASE("what may not be done ends it with the server's words") {
+TEST_CASE("what may not be done ends it with the server's words", "[pods]") {
   for (const char* part : {"configmaps", "labelSelector", "count-driver"}) {
     INFO(part);
     PodBench b;
@@ -74,7 +75,7 @@ TEST_CASE("what may not be done ends it with the server's words") {
   }
 }
 
-TEST_CASE("a driver outside of pods asks for no pod of its own, and owns nothing") {
+TEST_CASE("a driver outside of pods asks for no pod of its own, and owns nothing", "[pods]") {
   PodManagerOptions o = pod_options();
   o.executors.driver_pod.clear();
   PodBench b(o);
@@ -86,7 +87,7 @@ TEST_CASE("a driver outside of pods asks for no pod of its own, and owns nothing
   CHECK(b.count_seen("DELETE /api/v1/namespaces/jobs/services") == 0);
 }
 
-TEST_CASE("without addresses of pods the driver's own pod must be ready, for a while") {
+TEST_CASE("without addresses of pods the driver's own pod must be ready, for a while", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.executor.useDriverPodIP", "false"}}));
   b.begin({{0, 1}});
   CHECK_FALSE(b.begun);
@@ -95,7 +96,8 @@ TEST_CASE("without addresses of pods the driver's own pod must be ready, for a w
   CHECK(b.count_seen("GET " + kPods + "/count-driver") >= 5);
 }
 
-TEST_CASE("K17 an executor that failed: exit code and reasons first, then its pod is deleted") {
+TEST_CASE("K17 an executor that failed: exit code and reasons first, then its pod is deleted",
+          "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
@@ -124,7 +126,7 @@ TEST_CASE("K17 an executor that failed: exit code and reasons first, then its po
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 2);
 }
 
-TEST_CASE("K17 a pod that somebody deleted is no fault of the application") {
+TEST_CASE("K17 a pod that somebody deleted is no fault of the application", "[pods]") {
   const std::string words =
       "The executor with id 1 was deleted by a user or the framework. EvictionByEvictionAPI: "
       "drained";
@@ -148,7 +150,7 @@ TEST_CASE("K17 a pod that somebody deleted is no fault of the application") {
   }
 }
 
-TEST_CASE("K17 whatever a pod ends with while it is being deleted, it was deleted") {
+TEST_CASE("K17 whatever a pod ends with while it is being deleted, it was deleted", "[pods]") {
   for (const char* phase : {"Failed", "Succeeded", "Running"}) {
     INFO(phase);
     PodBench b;
@@ -164,7 +166,7 @@ TEST_CASE("K17 whatever a pod ends with while it is being deleted, it was delete
   }
 }
 
-TEST_CASE("K19 pods that are kept are marked as done with") {
+TEST_CASE("K19 pods that are kept are marked as done with", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
   b.begin({{0, 1}});
   b.show(failed(b.pod(1, "Failed"), 1, "Error"));
@@ -179,7 +181,7 @@ TEST_CASE("K19 pods that are kept are marked as done with") {
   CHECK(b.count_seen("DELETE " + kPods) == 0);
 }
 
-TEST_CASE("K18 a registered executor that a full list lacks is lost after the delta") {
+TEST_CASE("K18 a registered executor that a full list lacks is lost after the delta", "[pods]") {
   for (const bool late : {false, true}) {
     PodBench b;
     b.begin({{0, 1}});
@@ -202,8 +204,8 @@ TEST_CASE("K18 a registered executor that a full list lacks is lost after the de
   }
 }
 
-TEST_CASE(
-    "a watch that ends goes on where it was; 410 lists again; each after a pause of its own") {
+TEST_CASE("a watch that ends goes on where it was; 410 lists again; each after a pause of its own",
+          "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
@@ -221,7 +223,7 @@ TEST_CASE(
   CHECK(b.gone.size() == 1);
 }
 
-TEST_CASE("a server that stays away is asked ever more seldom, and found again") {
+TEST_CASE("a server that stays away is asked ever more seldom, and found again", "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
@@ -243,7 +245,7 @@ TEST_CASE("a server that stays away is asked ever more seldom, and found again")
     if (timer.kind == PodTimer::Kind::Watch) CHECK(at - b.now <= 200ms);
 }
 
-TEST_CASE("with the watch switched off pods are listed at intervals") {
+TEST_CASE("with the watch switched off pods are listed at intervals", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.executor.enableApiWatcher", "false"},
                           {"spark.kubernetes.executor.enablePollingWithResourceVersion", "true"}}));
   b.begin({{0, 1}});
@@ -261,7 +263,7 @@ TEST_CASE("with the watch switched off pods are listed at intervals") {
   CHECK(b.gone.size() == 1);
 }
 
-TEST_CASE("the pod of a decommissioned executor is labelled, if a key says how") {
+TEST_CASE("the pod of a decommissioned executor is labelled, if a key says how", "[pods]") {
   const conf::Pairs keys = {{"spark.kubernetes.executor.decommissionLabel", "state"},
                             {"spark.kubernetes.executor.decommissionLabelValue", "leaving"}};
   for (const bool labelled : {true, false}) {
@@ -278,7 +280,7 @@ TEST_CASE("the pod of a decommissioned executor is labelled, if a key says how")
   }
 }
 
-TEST_CASE("with the watch switched off a list that fails is asked for again") {
+TEST_CASE("with the watch switched off a list that fails is asked for again", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.executor.enableApiWatcher", "false"}}));
   b.begin({{0, 1}});
   b.refuse = [](const ApiRequest& r) -> std::optional<std::pair<int, Bytes>> {
@@ -292,7 +294,7 @@ TEST_CASE("with the watch switched off a list that fails is asked for again") {
   CHECK(b.watches.empty());
 }
 
-TEST_CASE("files of the driver's configuration folder are in the executors' config map") {
+TEST_CASE("files of the driver's configuration folder are in the executors' config map", "[pods]") {
   PodManagerOptions o = pod_options();
   o.conf_files = {{"fair.xml", "<a/>"}};
   PodBench b(std::move(o));
@@ -301,7 +303,7 @@ TEST_CASE("files of the driver's configuration folder are in the executors' conf
   CHECK(b.created.front()["data"]["fair.xml"] == "<a/>");
 }
 
-TEST_CASE("batches begin a second apart, without one when nothing is missing") {
+TEST_CASE("batches begin a second apart, without one when nothing is missing", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.allocation.batch.size", "2"}}));
   b.begin({{0, 5}});
   CHECK(b.names("Pod").size() == 2);
@@ -314,7 +316,7 @@ TEST_CASE("batches begin a second apart, without one when nothing is missing") {
   CHECK(b.names("Pod").empty());  // 3 and 4 were not shown
 }
 
-TEST_CASE("K13 too many failures end the driver with exit code 11 and the last reason") {
+TEST_CASE("K13 too many failures end the driver with exit code 11 and the last reason", "[pods]") {
   PodBench b(pod_options({{"spark.executor.maxNumFailures", "2"}}));
   b.begin({{0, 1}});
   for (int64_t id = 1; id <= 3; ++id) {
@@ -328,7 +330,7 @@ TEST_CASE("K13 too many failures end the driver with exit code 11 and the last r
         "with exit code 1(generic, look at logs to clarify).");
 }
 
-TEST_CASE("a quota is waited for, ever longer, and told") {
+TEST_CASE("a quota is waited for, ever longer, and told", "[pods]") {
   PodBench b(pod_options({{"spark.executor.maxNumFailures", "100"}}));
   bool full = true;
   b.refuse = [&](const ApiRequest& r) {
@@ -350,7 +352,7 @@ TEST_CASE("a quota is waited for, ever longer, and told") {
   CHECK(b.names("Pod").size() == 1);
 }
 
-TEST_CASE("an invalid pod, or one that may not be made, ends the application at once") {
+TEST_CASE("an invalid pod, or one that may not be made, ends the application at once", "[pods]") {
   for (const int code : {422, 403}) {
     PodBench b;
     b.refuse = [&](const ApiRequest& r) {
@@ -364,7 +366,8 @@ TEST_CASE("an invalid pod, or one that may not be made, ends the application at 
   }
 }
 
-TEST_CASE("an answer that gets lost is asked for again; a pod that is there already is ours") {
+TEST_CASE("an answer that gets lost is asked for again; a pod that is there already is ours",
+          "[pods]") {
   PodBench b;
   int lost = 2;
   bool made = false;
@@ -381,8 +384,8 @@ TEST_CASE("an answer that gets lost is asked for again; a pod that is there alre
   CHECK(b.count_seen("POST " + kPods) == 3);
 }
 
-TEST_CASE(
-    "an image that is not there: told at once, given up after a while when nothing ever ran") {
+TEST_CASE("an image that is not there: told at once, given up after a while when nothing ever ran",
+          "[pods]") {
   PodBench b;
   b.begin({{0, 2}});
   b.show(stuck(b.pod(1, "Pending"), "ErrImagePull"));
@@ -396,7 +399,8 @@ TEST_CASE(
         "Kubernetes: the pod of executor 1 cannot start: ErrImagePull: not there");
 }
 
-TEST_CASE("while others run, a pod that cannot start only counts as a failure, and goes") {
+TEST_CASE("while others run, a pod that cannot start only counts as a failure, and goes",
+          "[pods]") {
   PodBench b;
   b.begin({{0, 2}});
   b.show(b.pod(1, "Running"));
@@ -407,7 +411,7 @@ TEST_CASE("while others run, a pod that cannot start only counts as a failure, a
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 1);
 }
 
-TEST_CASE("a pod without a node is told in the scheduler's words and waited for") {
+TEST_CASE("a pod without a node is told in the scheduler's words and waited for", "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   PodView p = b.pod(1, "Pending");
@@ -421,7 +425,7 @@ TEST_CASE("a pod without a node is told in the scheduler's words and waited for"
   CHECK(b.held.back().empty());
 }
 
-TEST_CASE("K22 an executor that was told to end has a while before its pod is deleted") {
+TEST_CASE("K22 an executor that was told to end has a while before its pod is deleted", "[pods]") {
   PodBench b;
   b.begin({{0, 2}});
   b.show(b.pod(1, "Running"));
@@ -439,7 +443,8 @@ TEST_CASE("K22 an executor that was told to end has a while before its pod is de
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 1);
 }
 
-TEST_CASE("K14 a claim that is free goes to the next executor; one of another size does not") {
+TEST_CASE("K14 a claim that is free goes to the next executor; one of another size does not",
+          "[pods]") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
   PodBench b(pod_options({{volume + "mount.path", "/data"},
                           {volume + "options.claimName", "OnDemand"},
@@ -458,7 +463,8 @@ TEST_CASE("K14 a claim that is free goes to the next executor; one of another si
         std::string::npos);
 }
 
-TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refused is told") {
+TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refused is told",
+          "[pods]") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
   conf::Pairs pairs = {{volume + "mount.path", "/data"},
                        {volume + "options.claimName", "OnDemand"},
@@ -479,7 +485,7 @@ TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refu
   CHECK_THAT(refused.gave_up->reason, Contains("no class (status 422)"));
 }
 
-TEST_CASE("claims that belong to their pod come after it") {
+TEST_CASE("claims that belong to their pod come after it", "[pods]") {
   const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
   const bool driver_has_pod = GENERATE(true, false);
   PodManagerOptions options = pod_options(
@@ -496,7 +502,7 @@ TEST_CASE("claims that belong to their pod come after it") {
   CHECK(b.created[2]["metadata"]["name"] == "count-1-exec-1-pvc-0");
 }
 
-TEST_CASE("executors prefer the nodes where tasks that wait have their data") {
+TEST_CASE("executors prefer the nodes where tasks that wait have their data", "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
@@ -513,7 +519,8 @@ TEST_CASE("executors prefer the nodes where tasks that wait have their data") {
   CHECK(terms[1]["weight"] == 25);
 }
 
-TEST_CASE("K16 K21 the end: all that belongs to the application is asked to go, by its labels") {
+TEST_CASE("K16 K21 the end: all that belongs to the application is asked to go, by its labels",
+          "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   b.feed(StopPods{});
@@ -533,7 +540,7 @@ TEST_CASE("K16 K21 the end: all that belongs to the application is asked to go, 
   CHECK(b.stopped);
 }
 
-TEST_CASE("an end without a server is over after a while all the same") {
+TEST_CASE("an end without a server is over after a while all the same", "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
   b.feed(StopPods{});

@@ -42,7 +42,7 @@ Json last_patch(const PodBench& b) { return Json::parse(b.patches.back().body); 
 
 }  // namespace
 
-TEST_CASE("K30 a set of each profile is made once, then scaled") {
+TEST_CASE("K30 a set of each profile is made once, then scaled", "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 3}});
   CHECK(b.names("StatefulSet") == std::vector<std::string>{"spark-s-spark-1-0"});
@@ -60,7 +60,7 @@ TEST_CASE("K30 a set of each profile is made once, then scaled") {
   CHECK(b.patches.size() == 1);
 }
 
-TEST_CASE("what is wanted while the set is being made is asked for afterwards") {
+TEST_CASE("what is wanted while the set is being made is asked for afterwards", "[pods]") {
   PodBench b(set_options("deployment"));
   b.feed(StartPods{});
   b.feed(WantPods{{{0, 1}}, {}, {}});
@@ -80,7 +80,8 @@ TEST_CASE("what is wanted while the set is being made is asked for afterwards") 
 
 TEST_CASE(
     "a set is scaled again when the scaling before was answered: requests may overtake each "
-    "other") {
+    "other",
+    "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 3}});
   b.feed(WantPods{{{0, 5}}, {}, {}});
@@ -93,8 +94,8 @@ TEST_CASE(
   CHECK(last_patch(b) == Json::parse(R"({"spec": {"replicas": 1}})"));
 }
 
-TEST_CASE(
-    "a scaling that is refused is told, and not asked for again until other ones are wanted") {
+TEST_CASE("a scaling that is refused is told, and not asked for again until other ones are wanted",
+          "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 3}});
   b.refuse = [](const ApiRequest& r) {
@@ -106,7 +107,8 @@ TEST_CASE(
   CHECK(b.count_seen("PATCH " + kSet + "/spark-s-spark-1-0/scale") == 1);
 }
 
-TEST_CASE("K23 a pod gets its executor's number as a label; its end is told by that number") {
+TEST_CASE("K23 a pod gets its executor's number as a label; its end is told by that number",
+          "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 1}});
   b.show(unnamed(b, "s-0", "Running"));
@@ -122,7 +124,8 @@ TEST_CASE("K23 a pod gets its executor's number as a label; its end is told by t
   CHECK_FALSE(b.gone[0].exit_code);
 }
 
-TEST_CASE("a container that was begun again is another executor: the first one's end is told") {
+TEST_CASE("a container that was begun again is another executor: the first one's end is told",
+          "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 1}});
   b.feed(NamePod{{"1"}, "s-0"});
@@ -145,7 +148,7 @@ TEST_CASE("a container that was begun again is another executor: the first one's
   }
 }
 
-TEST_CASE("a set whose pods cannot start ends the application with the reason") {
+TEST_CASE("a set whose pods cannot start ends the application with the reason", "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 1}});
   PodView p = stuck(unnamed(b, "s-0", "Pending"), "ErrImagePull");
@@ -157,7 +160,7 @@ TEST_CASE("a set whose pods cannot start ends the application with the reason") 
   CHECK_THAT(b.gave_up->reason, Contains("ErrImagePull"));
 }
 
-TEST_CASE("a set that may not be made ends the application") {
+TEST_CASE("a set that may not be made ends the application", "[pods]") {
   PodBench b(set_options("statefulset"));
   b.refuse = [](const ApiRequest& r) {
     return r.path == kSet ? std::optional(kubernetes::test::status(403, "no")) : std::nullopt;
@@ -167,7 +170,7 @@ TEST_CASE("a set that may not be made ends the application") {
   CHECK_THAT(b.gave_up->reason, Contains("cannot create the set of executors: no (status 403)"));
 }
 
-TEST_CASE("a pod of a deployment whose executor was told to end is cheap") {
+TEST_CASE("a pod of a deployment whose executor was told to end is cheap", "[pods]") {
   PodBench b(set_options("deployment", {{"spark.kubernetes.executor.podDeletionCost", "-5"}}));
   b.begin({{0, 1}});
   b.show(named(b, "d-x", 1));
@@ -177,7 +180,7 @@ TEST_CASE("a pod of a deployment whose executor was told to end is cheap") {
       {"controller.kubernetes.io/pod-deletion-cost": "-5"}}})"));
 }
 
-TEST_CASE("the sets go when the application ends") {
+TEST_CASE("the sets go when the application ends", "[pods]") {
   PodBench b(set_options("statefulset"));
   b.begin({{0, 1}});
   b.feed(StopPods{});
@@ -186,7 +189,7 @@ TEST_CASE("the sets go when the application ends") {
   CHECK(b.stopped);
 }
 
-TEST_CASE("K30 the objects of sets") {
+TEST_CASE("K30 the objects of sets", "[pods]") {
   PodManagerOptions o = set_options(
       "statefulset",
       {{"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.mount.path", "/data"},

@@ -200,7 +200,8 @@ PodView waiting(PodView p, const std::string& reason) {
 
 }  // namespace
 
-TEST_CASE("K24 the pod first, then what it owns, the config map last; then it waits") {
+TEST_CASE("K24 the pod first, then what it owns, the config map last; then it waits",
+          "[submission]") {
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
@@ -220,7 +221,8 @@ TEST_CASE("K24 the pod first, then what it owns, the config map last; then it wa
   CHECK_FALSE(b.exit);
 }
 
-TEST_CASE("each phase is told, and its end; the exit code is 0 whatever the driver's was") {
+TEST_CASE("each phase is told, and its end; the exit code is 0 whatever the driver's was",
+          "[submission]") {
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
@@ -237,7 +239,7 @@ TEST_CASE("each phase is told, and its end; the exit code is 0 whatever the driv
                  "jobs:count-driver finished"));
 }
 
-TEST_CASE("without waiting it says what was deployed") {
+TEST_CASE("without waiting it says what was deployed", "[submission]") {
   SubmissionOptions o = submission_options();
   o.wait = false;
   SubmissionBench b(o);
@@ -250,7 +252,8 @@ TEST_CASE("without waiting it says what was deployed") {
                       "ID jobs:count-driver into Kubernetes"});
 }
 
-TEST_CASE("any answer that gets lost, before or after it had an effect, is asked for again") {
+TEST_CASE("any answer that gets lost, before or after it had an effect, is asked for again",
+          "[submission]") {
   for (const bool before : {true, false})
     for (size_t lost = 0; lost < 3; ++lost) {
       INFO((before ? "request " : "answer ") << lost);
@@ -264,7 +267,7 @@ TEST_CASE("any answer that gets lost, before or after it had an effect, is asked
     }
 }
 
-TEST_CASE("a random half of the answers lost: all is there once, or nothing is") {
+TEST_CASE("a random half of the answers lost: all is there once, or nothing is", "[submission]") {
   const auto seed = std::random_device{}();
   INFO("seed " << seed);
   std::mt19937 random(seed);
@@ -284,7 +287,7 @@ TEST_CASE("a random half of the answers lost: all is there once, or nothing is")
   }
 }
 
-TEST_CASE("whatever is refused after the pod, the pod goes and all with it") {
+TEST_CASE("whatever is refused after the pod, the pod goes and all with it", "[submission]") {
   for (const char* kind : {"services", "configmaps"}) {
     INFO(kind);
     SubmissionBench b;
@@ -300,7 +303,8 @@ TEST_CASE("whatever is refused after the pod, the pod goes and all with it") {
   }
 }
 
-TEST_CASE("a pod that is refused ends it with the server's words, nothing else is asked") {
+TEST_CASE("a pod that is refused ends it with the server's words, nothing else is asked",
+          "[submission]") {
   SubmissionBench b;
   b.server.refuse = [](const ApiRequest&) { return 403; };
   b.feed(StartSubmission{});
@@ -312,7 +316,7 @@ TEST_CASE("a pod that is refused ends it with the server's words, nothing else i
   CHECK(b.server.seen.size() == 1);
 }
 
-TEST_CASE("files go to the object store before the pod that fetches them, and stay there") {
+TEST_CASE("files go to the object store before the pod that fetches them, and stay there", "[submission]") {
   SubmissionBench b(stored_options());
   b.feed(StartSubmission{});
   CHECK(b.server.seen.empty());
@@ -325,7 +329,7 @@ TEST_CASE("files go to the object store before the pod that fetches them, and st
   CHECK(b.store.holds == std::set<std::string>{"/a/app", "/a/t"});
 }
 
-TEST_CASE("what an object store refuses is told in its words, and what it has is taken back") {
+TEST_CASE("what an object store refuses is told in its words, and what it has is taken back", "[submission]") {
   SubmissionBench b(stored_options());
   b.store.instead = [](const AskStore& ask) {
     const bool refused = ask.url == "put:/a/t";
@@ -341,7 +345,7 @@ TEST_CASE("what an object store refuses is told in its words, and what it has is
   CHECK(b.server.seen.empty());
 }
 
-TEST_CASE("an object store that is away for a while is asked again, one that is none is not") {
+TEST_CASE("an object store that is away for a while is asked again, one that is none is not", "[submission]") {
   for (const int away : {3, 100}) {
     SubmissionBench b(stored_options());
     b.store.instead = [&](const AskStore&) {
@@ -366,7 +370,7 @@ TEST_CASE("an object store that is away for a while is asked again, one that is 
   CHECK(b.store.seen.size() == 1);
 }
 
-TEST_CASE("an object store that ends the connection while a file comes is asked why") {
+TEST_CASE("an object store that ends the connection while a file comes is asked why", "[submission]") {
   struct Case {
     std::string name;
     ApiAnswered why;
@@ -402,7 +406,7 @@ TEST_CASE("an object store that ends the connection while a file comes is asked 
   }
 }
 
-TEST_CASE("the object store gets back what no pod will fetch") {
+TEST_CASE("the object store gets back what no pod will fetch", "[submission]") {
   for (const char* kind : {"pods", "configmaps"}) {
     INFO(kind);
     SubmissionBench b(stored_options());
@@ -418,7 +422,7 @@ TEST_CASE("the object store gets back what no pod will fetch") {
   }
 }
 
-TEST_CASE("another pod of that name stays what it is") {
+TEST_CASE("another pod of that name stays what it is", "[submission]") {
   SubmissionBench b;
   b.server.objects[kPod] = {{"metadata", {{"name", "count-driver"}, {"uid", "other"}}}};
   b.feed(StartSubmission{});
@@ -428,7 +432,7 @@ TEST_CASE("another pod of that name stays what it is") {
   CHECK(b.server.objects.size() == 1);
 }
 
-TEST_CASE("killed after any request, a pod is there alone or with what it owns") {
+TEST_CASE("killed after any request, a pod is there alone or with what it owns", "[submission]") {
   for (size_t at = 0; at <= 3; ++at) {
     INFO("after " << at);
     SubmissionBench b;
@@ -442,7 +446,8 @@ TEST_CASE("killed after any request, a pod is there alone or with what it owns")
   }
 }
 
-TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the present state") {
+TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the present state",
+          "[submission]") {
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
@@ -464,7 +469,8 @@ TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the p
   CHECK(b.exit->code == 0);
 }
 
-TEST_CASE("an image that is not there ends the wait with the reason, and removes the pod") {
+TEST_CASE("an image that is not there ends the wait with the reason, and removes the pod",
+          "[submission]") {
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
@@ -480,7 +486,7 @@ TEST_CASE("an image that is not there ends the wait with the reason, and removes
   CHECK(b.server.objects.empty());
 }
 
-TEST_CASE("an image that comes in the end was worth the wait") {
+TEST_CASE("an image that comes in the end was worth the wait", "[submission]") {
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
@@ -491,7 +497,8 @@ TEST_CASE("an image that comes in the end was worth the wait") {
   CHECK_FALSE(b.exit);
 }
 
-TEST_CASE("files are sent once the init container runs, again while it does not listen yet") {
+TEST_CASE("files are sent once the init container runs, again while it does not listen yet",
+          "[submission]") {
   SubmissionOptions o = submission_options();
   o.uploads = {{"/home/app", "app"}, {"/home/data", "data"}};
   SubmissionBench b(o);
@@ -550,7 +557,7 @@ Json driver_pod(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("K25 status of one pod: Spark's report") {
+TEST_CASE("K25 status of one pod: Spark's report", "[submission]") {
   Acting a({false, "k8s://https://h", "jobs:one", "default", -1});
   CHECK(a.told.back() ==
         "Submitting a request for the status of submission jobs:one in k8s://https://h.");
@@ -563,7 +570,8 @@ TEST_CASE("K25 status of one pod: Spark's report") {
   CHECK(*a.exit == Exit{0, ""});
 }
 
-TEST_CASE("K25 kill by pattern: driver pods whose names begin so, with the grace period") {
+TEST_CASE("K25 kill by pattern: driver pods whose names begin so, with the grace period",
+          "[submission]") {
   Acting a({true, "k8s://https://h", "jobs:on*", "default", 5});
   CHECK(a.calls.at(0).request.path ==
         "/api/v1/namespaces/jobs/pods?labelSelector=spark-role%3Ddriver");
@@ -583,7 +591,7 @@ TEST_CASE("K25 kill by pattern: driver pods whose names begin so, with the grace
   CHECK(*a.exit == Exit{0, ""});
 }
 
-TEST_CASE("K25 nothing of that name, no right to look, and ids that are none") {
+TEST_CASE("K25 nothing of that name, no right to look, and ids that are none", "[submission]") {
   Acting missing({false, "m", "one", "default", -1});
   CHECK(missing.calls.at(0).request.path == "/api/v1/namespaces/default/pods/one");
   missing.feed(ApiAnswered{1, 404, "{}", ""});

@@ -1,0 +1,182 @@
+// Pods while they are made: answers that get lost, refusals after them, claims that come and go.
+#include "tests/core/deploy/kubernetes/pod_bench.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::core;
+using namespace tinderbox::core::kubernetes;
+using namespace tinderbox::core::kubernetes::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const std::string kClaims = "/api/v1/namespaces/jobs/persistentvolumeclaims";
+
+conf::Pairs with_claims(conf::Pairs more = {}) {
+  const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
+  more.emplace_back(volume + "mount.path", "/data");
+  more.emplace_back(volume + "options.claimName", "OnDemand");
+  return more;
+}
+
+bool makes_pod(const ApiRequest& r) { return r.method == "POST" && r.path == kPods; }
+
+/// The first answers to the creation of pods, in turn; the others are the server's usual ones.
+void answer_pods_with(PodBench& b, std::vector<std::pair<int, Bytes>> answers) {
+  b.refuse = [answers, next = size_t{0}](
+                 const ApiRequest& r) mutable -> std::optional<std::pair<int, Bytes>> {
+    if (!makes_pod(r) || next == answers.size()) return std::nullopt;
+    return answers[next++];
+  };
+}
+
+const std::pair<int, Bytes> kLost = {0, ""};
+std::pair<int, Bytes> quota() { return status(403, "pods \"x\" is forbidden: exceeded quota: s"); }
+
+/// What the first pod that was asked for mounts.
+std::string first_volumes(const PodBench& b) {
+  for (const Json& object : b.created)
+    if (object["kind"] == "Pod") return object["spec"]["volumes"].dump();
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a pod that was shown is not asked for again, though the answer was lost", "[pods]") {
+  PodBench b;
+  answer_pods_with(b, {kLost});
+  b.begin({{0, 1}});
+  b.show(b.pod(1, "Pending"));
+  b.show(b.pod(1, "Pending"), true);
+  b.pass(150ms);
+  CHECK(b.count_seen("POST " + kPods) == 1);
+  b.pass(10s);
+  CHECK(b.names("Pod") == std::vector<std::string>{"count-1-exec-2"});
+}
+
+TEST_CASE("a pod that may be there goes when its creation is refused after all", "[pods]") {
+  PodBench b;
+  answer_pods_with(b, {kLost, quota()});
+  b.begin({{0, 1}});
+  b.pass(1s);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  PodBench sure;
+  answer_pods_with(sure, {quota()});
+  sure.begin({{0, 1}});
+  sure.pass(1s);
+  CHECK(sure.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
+}
+
+TEST_CASE("claims of a pod whose creation was refused are free when it is not there", "[pods]") {
+  PodBench b(pod_options(with_claims()));
+  bool there = true;
+  answer_pods_with(b, {kLost, quota()});
+  b.refuse = [&, pods = b.refuse](const ApiRequest& r) {
+    return r.method == "DELETE" && !there ? std::optional(status(404, "not found")) : pods(r);
+  };
+  SECTION("it is there, and has them until it is gone") {
+    b.begin({{0, 1}});
+    b.pass(10s);
+    CHECK_THAT(first_volumes(b), Contains("count-1-exec-2-pvc-0"));
+    b.created.clear();
+    b.show(b.pod(1, "Pending"), true);
+    b.show(b.pod(2, "Running"));
+    b.feed(WantPods{{{0, 2}}, {}, {}});
+    b.pass(2s);
+    CHECK_THAT(first_volumes(b), Contains("count-1-exec-1-pvc-0"));
+  }
+  SECTION("it is not") {
+    there = false;
+    b.begin({{0, 1}});
+    b.pass(10s);
+    CHECK(b.count_seen("POST " + kClaims) == 1);
+    CHECK_THAT(first_volumes(b), Contains("count-1-exec-1-pvc-0"));
+  }
+}
+
+TEST_CASE("a claim that may not be there is given to nobody", "[pods]") {
+  const std::string volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.more.";
+  PodBench b(pod_options(
+      with_claims({{volume + "mount.path", "/more"}, {volume + "options.claimName", "OnDemand"}})));
+  // One is refused while another, which is refused as well, is still asked for.
+  b.refuse = [](const ApiRequest& r) -> std::optional<std::pair<int, Bytes>> {
+    if (r.body.find("exec-1-pvc-0") != Bytes::npos && r.path == kClaims) return quota();
+    if (r.body.find("exec-1-pvc-1") != Bytes::npos && r.path == kClaims) return kLost;
+    return std::nullopt;
+  };
+  b.begin({{0, 1}});
+  b.pass(3s);
+  CHECK_THAT(first_volumes(b),
+             Contains("count-1-exec-2-pvc-0") && Contains("count-1-exec-2-pvc-1"));
+}
+
+TEST_CASE("claims of a pod that is there already belong to it, as soon as it is shown", "[pods]") {
+  PodBench b(
+      pod_options(with_claims({{"spark.kubernetes.driver.ownPersistentVolumeClaim", "false"}})));
+  answer_pods_with(b, {kLost, status(409, "already exists")});
+  b.begin({{0, 1}});
+  b.pass(1s);
+  CHECK(b.count_seen("POST " + kPods) == 2);
+  CHECK(b.count_seen("POST " + kClaims) == 0);
+  b.show(b.pod(1, "Pending"));
+  b.show(b.pod(1, "Pending"));
+  CHECK(b.count_seen("POST " + kClaims) == 1);
+  CHECK(b.created.back()["metadata"]["ownerReferences"][0]["uid"] == "uid-1");
+}
+
+TEST_CASE("claims of a pod that was never shown are free when it is given up", "[pods]") {
+  PodBench b(pod_options(
+      with_claims({{"spark.executor.instances", "1"},
+                   {"spark.kubernetes.allocation.executor.timeout", "10s"},
+                   {"spark.kubernetes.driver.waitToReusePersistentVolumeClaim", "true"}})));
+  b.refuse = [](const ApiRequest& r) {
+    return r.method == "DELETE" ? std::optional(status(404, "not found")) : std::nullopt;
+  };
+  b.begin({{0, 1}});
+  b.created.clear();
+  b.pass(15s);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  CHECK(b.count_seen("POST " + kClaims) == 1);
+  CHECK_THAT(first_volumes(b), Contains("count-1-exec-1-pvc-0"));
+}
+
+TEST_CASE("claims of a pod that has ended are free though it is kept", "[pods]") {
+  PodBench b(
+      pod_options(with_claims({{"spark.kubernetes.executor.deleteOnTermination", "false"}})));
+  b.begin({{0, 1}});
+  b.created.clear();
+  b.show(b.pod(1, "Running"));
+  b.show(failed(b.pod(1, "Failed"), 1, "Error"));
+  b.pass(2s);
+  CHECK_THAT(first_volumes(b), Contains("count-1-exec-1-pvc-0"));
+}
+
+TEST_CASE("a pod that is made while the application ends goes too", "[pods]") {
+  PodBench b;
+  b.begin({{0, 0}});
+  b.feed(WantPods{{{0, 1}}, {}, {}});
+  REQUIRE(b.calls.size() == 1);
+  const CallApi making = b.calls.front();
+  b.calls.clear();
+  b.feed(StopPods{});
+  b.run();
+  CHECK_FALSE(b.stopped);
+  b.feed(b.answer(making));
+  b.run();
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  CHECK(b.stopped);
+}
+
+TEST_CASE("a pod that waits and is not wanted goes in time, whether anything happens or not",
+          "[pods]") {
+  PodBench b;
+  b.begin({{0, 2}});
+  b.show(b.pod(1, "Running"));
+  b.show(b.pod(2, "Pending"));
+  b.pass(5s);
+  b.feed(WantPods{{{0, 1}}, {}, {}});
+  b.pass(50s);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 0);
+  b.pass(10s);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 1);
+}
