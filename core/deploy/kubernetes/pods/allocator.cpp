@@ -70,6 +70,7 @@ void Allocator::give_up_old(Step& step, Time now) {
       continue;
     }
     step.give_up.push_back(at->first);
+    removed_.insert(at->first);
     at = new_.erase(at);
   }
 }

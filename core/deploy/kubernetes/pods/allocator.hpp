@@ -62,7 +62,7 @@ class Allocator {
   size_t outstanding() const { return new_.size(); }
   int64_t created() const { return last_; }
   const std::map<int32_t, int32_t>& totals() const { return totals_; }
-  /// Deleted by step(): an executor of such a pod is not welcome any more.
+  /// By step(), as too many or given up: a pod of that number is not welcome any more.
   bool was_removed(int64_t executor) const { return removed_.contains(executor); }
 
   /// How many of `slots` each of `wanted` gets: even shares, what is over goes to the first.

@@ -44,13 +44,13 @@ void PodManager::allocate(Effects& out) {
   }
   const Allocator::Step step = allocator_.step(table_, now_);
   for (const Allocator::Create& what : step.create) create_pod(what, out);
-  delete_pods(step.remove, out);
-  delete_pods(step.give_up, out);
-  for (const int64_t executor : step.give_up) {
-    births_.erase(executor);
+  for (const std::vector<int64_t>* removed : {&step.remove, &step.give_up}) {
+    for (const int64_t executor : *removed) births_.erase(executor);
+    delete_pods(*removed, out);
+  }
+  for (const int64_t executor : step.give_up)
     out.push_back(Log{Level::Warn, "The pod of executor " + std::to_string(executor) +
                                        " was requested, but the API server never showed it"});
-  }
   if (step.exhausted)
     held("no more than " + std::to_string(allocator_.created()) +
              " executor pods may be created (spark.kubernetes.allocation.maximum)",

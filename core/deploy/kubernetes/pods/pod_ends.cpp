@@ -25,7 +25,8 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   PodEntry& entry = table_[*number];
   const PodState before = entry.state;
   const int32_t restarts = restarts_of(pod);
-  if (entry.created == Time{}) {
+  const bool first = entry.created == Time{};
+  if (first) {
     entry.created = now_;
     entry.restarts = restarts;
   }
@@ -36,6 +37,9 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   entry.uid = pod.uid;
   if (!pod.node.empty()) entry.node = pod.node;
   if (!pod.pod_ip.empty()) entry.ip = pod.pod_ip;
+  // It was still being made when it was deleted.
+  if (first && !has_ended(state) && pod.deletion_time.empty() && allocator_.was_removed(*number))
+    delete_pods({*number}, out);
   const std::string profile = pod.label(kProfileLabel);
   std::from_chars(profile.data(), profile.data() + profile.size(), entry.profile);
   if (deleted || has_ended(entry.state))

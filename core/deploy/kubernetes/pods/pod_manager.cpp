@@ -352,14 +352,24 @@ void PodManager::on(const StopPods&, Effects& out) {
   if (options_.delete_service && !x.driver_uid.empty()) collection(of_kind("services"), false);
   if (options_.own_claims) collection(of_kind("persistentvolumeclaims"), false);
   if (begun && options_.delete_pods) collection(of_kind("pods"), true);
+  if (begun && !options_.delete_pods) delete_waiting(out);
   if (!x.config_map.empty()) collection(of_kind("configmaps"), true);
   timer(Kind::Stop, kStopPatience, out);
   if (stopping_ == 0) stop_answered(out);
 }
 
+/// Pods are kept for what they did: these did nothing, and without their claims never will.
+void PodManager::delete_waiting(Effects& out) {
+  const std::string all = api_path(options_.executors.names.name_space, "pods");
+  for (const auto& [number, pod] : table_) {
+    if (pod.state != PodState::Pending) continue;
+    ++stopping_;
+    ask({Asked::What::Stop, number, 0, delete_object(all + "/" + pod.name, pod.uid)}, out);
+  }
+}
+
 bool PodManager::goes_at_the_end(const Asked& asked) const {
-  return asked.what == Asked::What::CreateSet ||
-         (asked.what == Asked::What::CreatePod && options_.delete_pods) ||
+  return asked.what == Asked::What::CreateSet || asked.what == Asked::What::CreatePod ||
          (asked.what == Asked::What::CreateClaim && options_.own_claims);
 }
 

@@ -235,6 +235,7 @@ class PodManager {
   void count_failure(int64_t executor, const std::string& reason, Effects& out);
   void held(const std::string& reason, Effects& out);
   void give_up(int32_t code, const std::string& reason, Effects& out);
+  void delete_waiting(Effects& out);
   bool goes_at_the_end(const Asked& asked) const;
   void made_late(const Asked& asked, const ApiAnswered& e, Effects& out);
   void stop_answered(Effects& out);

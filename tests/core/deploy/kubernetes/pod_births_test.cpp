@@ -180,3 +180,57 @@ TEST_CASE("a pod that waits and is not wanted goes in time, whether anything hap
   b.pass(10s);
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 1);
 }
+
+TEST_CASE("a pod that is not wanted any more is not made once its claims are there", "[pods]") {
+  PodBench b(pod_options(with_claims()));
+  b.feed(WantPods{{{0, 1}}, {}, {}});
+  b.feed(StartPods{});
+  CallApi claim;
+  while (claim.ticket == 0) {
+    const CallApi next = b.calls.front();
+    b.calls.erase(b.calls.begin());
+    if (next.request.path == kClaims)
+      claim = next;
+    else
+      b.feed(b.answer(next));
+  }
+  b.feed(WantPods{{{0, 0}}, {}, {}});
+  b.pass(65s);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  b.feed(b.answer(claim));
+  b.run();
+  CHECK(b.count_seen("POST " + kPods) == 0);
+}
+
+TEST_CASE("a pod that comes after it was deleted is deleted again", "[pods]") {
+  PodBench b(pod_options({{"spark.kubernetes.allocation.executor.timeout", "90s"}}));
+  b.begin({{0, 1}});
+  const bool given_up = GENERATE(true, false);
+  if (!given_up) b.feed(WantPods{{{0, 0}}, {}, {}});
+  b.pass(given_up ? 95s : 65s);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  b.show(b.pod(1, "Pending"));
+  b.show(b.pod(1, "Pending"));
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 2);
+}
+
+TEST_CASE("where pods are kept for what they did, those that did nothing go at the end", "[pods]") {
+  PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
+  b.begin({{0, 2}});
+  b.show(b.pod(1, "Running"));
+  b.show(b.pod(2, "Pending"));
+  b.pass(2s);
+  b.feed(WantPods{{{0, 3}}, {}, {}});
+  REQUIRE(b.calls.size() == 1);
+  const CallApi making = b.calls.front();
+  b.calls.clear();
+  b.feed(StopPods{});
+  b.run();
+  b.feed(b.answer(making));
+  b.run();
+  CHECK(b.stopped);
+  CHECK(b.count_seen("DELETE " + kPods) == 0);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 1);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-3") == 1);
+}
