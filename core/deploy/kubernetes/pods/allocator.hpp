@@ -60,6 +60,11 @@ class Allocator {
 
   /// Requested and not seen yet.
   size_t outstanding() const { return new_.size(); }
+  std::vector<int64_t> unseen() const {
+    std::vector<int64_t> numbers;
+    for (const auto& [number, fresh] : new_) numbers.push_back(number);
+    return numbers;
+  }
   int64_t created() const { return last_; }
   const std::map<int32_t, int32_t>& totals() const { return totals_; }
   /// By step(), as too many or given up: a pod of that number is not welcome any more.

@@ -360,11 +360,15 @@ void PodManager::on(const StopPods&, Effects& out) {
 
 /// Pods are kept for what they did: these did nothing, and without their claims never will.
 void PodManager::delete_waiting(Effects& out) {
-  const std::string all = api_path(options_.executors.names.name_space, "pods");
-  for (const auto& [number, pod] : table_) {
-    if (pod.state != PodState::Pending) continue;
+  std::vector<int64_t> waiting = allocator_.unseen();
+  for (const auto& [number, pod] : table_)
+    if (pod.state == PodState::Pending) waiting.push_back(number);
+  const std::string all = api_path(options_.executors.names.name_space, "pods") + "/";
+  for (const int64_t number : waiting) {
     ++stopping_;
-    ask({Asked::What::Stop, number, 0, delete_object(all + "/" + pod.name, pod.uid)}, out);
+    ask({Asked::What::Stop, number, 0,
+         delete_object(all + executor_pod_name(options_.executors, std::to_string(number)))},
+        out);
   }
 }
 

@@ -220,10 +220,11 @@ TEST_CASE("where pods are kept for what they did, those that did nothing go at t
   b.show(b.pod(1, "Running"));
   b.show(b.pod(2, "Pending"));
   b.pass(2s);
-  b.feed(WantPods{{{0, 3}}, {}, {}});
-  REQUIRE(b.calls.size() == 1);
-  const CallApi making = b.calls.front();
-  b.calls.clear();
+  b.feed(WantPods{{{0, 4}}, {}, {}});
+  REQUIRE(b.calls.size() == 2);
+  const CallApi making = b.calls.back();
+  b.calls.pop_back();
+  b.run();  // 3 is there, and was not shown
   b.feed(StopPods{});
   b.run();
   b.feed(b.answer(making));
@@ -233,4 +234,5 @@ TEST_CASE("where pods are kept for what they did, those that did nothing go at t
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == 1);
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-3") == 1);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-4") >= 1);
 }
