@@ -24,10 +24,11 @@ Cluster::Cluster(const Scenario& scenario, bool traced)
       checks_(world_, lineage_, scenario),
       in_{world_, network_, lineage_, scenario_.settings, checks_, application_},
       driver_(in_, {[this](const ExecutorId& id) { manager_->kill(id); },
-                    [this](const RequestTotalExecutors& wanted) { manager_->want(wanted); }}),
+                    [this](const RequestTotalExecutors& wanted) { manager_->want(wanted); },
+                    [this](const ExecutorId& id) { manager_->decommissioned(id); },
+                    [this](const ListenerEvent& event) { manager_->heard(event); }}),
       fleet_(in_),
-      manager_(scenario.standalone ? make_standalone_manager(in_, fleet_, driver_, scenario_)
-                                   : make_seeded_manager(in_, fleet_, driver_, scenario_)) {
+      manager_(make_manager(in_, fleet_, driver_, scenario_)) {
   network_.tell({[this] { checks_.reached(Fault::Kind::Delay); },
                  [this] { checks_.reached(Fault::Kind::Reordering); },
                  [this] { checks_.reached(Fault::Kind::Loss); }});
@@ -66,6 +67,7 @@ void Cluster::run() {
     open = checks_.open().size();
   }
   settle();
+  end_application();
 }
 
 namespace {
@@ -101,6 +103,20 @@ void Cluster::settle() {
   while (world_.step(quiet)) {
   }
   check_executors();
+}
+
+/// Whatever was wanted is there by now, and whatever was there goes.
+void Cluster::end_application() {
+  const Time limit = world_.now() + end_of_faults(scenario_) + kPatience;
+  while (!checks_.given_up() && !manager_->lacks().empty() && world_.step(limit)) {
+  }
+  if (const std::string what = manager_->lacks(); !checks_.given_up() && !what.empty())
+    throw Broken("executors that are wanted do not come", what);
+  manager_->end();
+  while (!manager_->left_over().empty() && world_.step(limit)) {
+  }
+  if (const std::string what = manager_->left_over(); !what.empty())
+    throw Broken("an ended application holds something", what);
 }
 
 /// How the driver knows it; null: not at all. Of two of one number, given by masters that knew

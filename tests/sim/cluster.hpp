@@ -66,6 +66,7 @@ class Cluster {
   std::set<RddId> cached_rdds() const;
   bool active(const SimExecutor& e) const;
   void settle();
+  void end_application();
   const core::Executor* known_as(const SimExecutor& e) const;
   const SimExecutor* outlives_removal() const;
   const SimExecutor* outlives_application() const;

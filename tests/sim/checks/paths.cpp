@@ -74,7 +74,18 @@ constexpr const char* kPathNames[kPaths] = {"job succeeded",
                                             "moved map output read",
                                             "cached block moved",
                                             "move failed and tried again",
-                                            "move given up"};
+                                            "move given up",
+                                            "pod without a node",
+                                            "node lost",
+                                            "pods listed again",
+                                            "answer to a creation lost",
+                                            "claim used again",
+                                            "pending pods limited",
+                                            "pod that waits removed",
+                                            "end of a deleted pod told",
+                                            "pod leaves with time",
+                                            "too many executors failed",
+                                            "objects collected by their owner"};
 
 }  // namespace
 

@@ -81,8 +81,19 @@ enum class Path : uint8_t {
   CachedMoved,
   MoveTriedAgain,
   MoveGivenUp,
+  PodUnschedulable,
+  NodeLost,
+  PodsListedAgain,
+  CreationUnheard,
+  ClaimReused,
+  PendingLimited,
+  IdlePodRemoved,
+  PodDeletedTold,
+  PodLeavingTold,
+  TooManyExecutorsFailed,
+  ObjectsCollected,
 };
-inline constexpr size_t kPaths = 72;
+inline constexpr size_t kPaths = 83;
 const char* name_of(Path path);
 
 }  // namespace tinderbox::sim

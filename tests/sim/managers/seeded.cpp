@@ -137,4 +137,16 @@ std::unique_ptr<Manager> make_seeded_manager(Surroundings in, Fleet& fleet, SimD
   return std::make_unique<SeededManager>(in, fleet, driver, scenario);
 }
 
+std::unique_ptr<Manager> make_manager(Surroundings in, Fleet& fleet, SimDriver& driver,
+                                      const Scenario& scenario) {
+  switch (scenario.manager) {
+    case ManagerKind::Standalone:
+      return make_standalone_manager(in, fleet, driver, scenario);
+    case ManagerKind::Kubernetes:
+      return make_kubernetes_manager(in, fleet, driver, scenario);
+    default:
+      return make_seeded_manager(in, fleet, driver, scenario);
+  }
+}
+
 }  // namespace tinderbox::sim

@@ -175,6 +175,7 @@ void SimDriver::apply(const Publish& e) {
   for (const ListenerEvent& event : e.events) {
     if (in_.world.traced()) in_.world.trace("driver", describe(event));
     in_.checks.published(event);
+    backend_.heard(event);
   }
 }
 

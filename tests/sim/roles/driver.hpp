@@ -22,6 +22,8 @@ class SimDriver {
   struct Backend {
     std::function<void(const ExecutorId&)> kill;
     std::function<void(const core::RequestTotalExecutors&)> want;
+    std::function<void(const ExecutorId&)> decommissioned;
+    std::function<void(const core::ListenerEvent&)> heard;
   };
   SimDriver(Surroundings in, Backend backend);
 
@@ -57,7 +59,7 @@ class SimDriver {
   void apply(const core::FetchResult& e);
   void apply(const core::SendShared& e);
   void apply(const core::KillBackendExecutor& e);
-  void apply(const core::DecommissionBackendExecutor&) {}
+  void apply(const core::DecommissionBackendExecutor& e) { backend_.decommissioned(e.executor); }
   void apply(const core::NameBackendExecutor&) {}  // its executors come with ids
   void apply(const core::DeliverBlock& e);
   void apply(const core::RequestTotalExecutors& e);

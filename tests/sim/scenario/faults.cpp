@@ -38,6 +38,16 @@ constexpr const char* kFaultNames[kFaultKinds] = {"crash",
                                                   "crash worker",
                                                   "cut master",
                                                   "partition master",
+                                                  "API server away",
+                                                  "API server disturbed",
+                                                  "history of pods forgotten",
+                                                  "watch cut",
+                                                  "watch silent",
+                                                  "quota full",
+                                                  "nodes full",
+                                                  "image missing",
+                                                  "pod deleted",
+                                                  "pod evicted",
                                                   "delay",
                                                   "reordering",
                                                   "loss"};
@@ -46,7 +56,16 @@ constexpr const char* kFaultNames[kFaultKinds] = {"crash",
 
 const char* name_of(Fault::Kind kind) { return kFaultNames[static_cast<size_t>(kind)]; }
 
-Fault::Kind random_kind(Random& r, bool standalone) {
+Fault::Kind random_kind_of(Random& r, ManagerKind manager) {
+  const bool pods = manager == ManagerKind::Kubernetes;
+  const Fault::Kind first = pods ? kFirstOfPods : kFirstOfManager,
+                    end = pods ? kFirstOfNetwork : kFirstOfPods;
+  return static_cast<Fault::Kind>(
+      r.between(static_cast<int64_t>(first), static_cast<int64_t>(end) - 1));
+}
+
+namespace {
+Fault::Kind any_kind(Random& r, ManagerKind manager) {
   constexpr auto kOrders = static_cast<int64_t>(Fault::Kind::CrashDriver) + 1;
   constexpr auto kManager = static_cast<int64_t>(kFirstOfManager);
   // These come more often than others, as they seldom meet anything.
@@ -54,15 +73,22 @@ Fault::Kind random_kind(Random& r, bool standalone) {
                                      Fault::Kind::PartitionExecutors, Fault::Kind::Unpersist,
                                      Fault::Kind::ForgetShuffle};
   if (r.chance(80)) return kSeldom[r.between(0, 3)];
-  if (standalone && r.chance(300))
-    return static_cast<Fault::Kind>(r.between(kManager, static_cast<int64_t>(kFirstOfNetwork) - 1));
+  if (manager != ManagerKind::Seeded && r.chance(300)) return random_kind_of(r, manager);
   return static_cast<Fault::Kind>(r.chance(850) ? r.between(0, kOrders - 1)
                                                 : r.between(kOrders, kManager - 1));
 }
+}  // namespace
 
-Fault random_fault(Random& r, Duration window, bool standalone) {
+/// A driver's pod is not begun again.
+Fault::Kind random_kind(Random& r, ManagerKind manager) {
+  const Fault::Kind kind = any_kind(r, manager);
+  const bool for_ever = kind == Fault::Kind::CrashDriver && manager == ManagerKind::Kubernetes;
+  return for_ever ? Fault::Kind::PodDeleted : kind;
+}
+
+Fault random_fault(Random& r, Duration window, ManagerKind manager) {
   Fault f;
-  f.kind = random_kind(r, standalone);
+  f.kind = random_kind(r, manager);
   f.at = r.between(Duration{0}, window);
   f.length = r.chance(700) ? r.between(Duration{10ms}, Duration{3s})
                            : r.between(Duration{3s}, Duration{45s});

@@ -5,6 +5,9 @@
 
 namespace tinderbox::sim {
 
+/// Where a run's executors come from.
+enum class ManagerKind : uint8_t { Seeded, Standalone, Kubernetes };
+
 struct Fault {
   enum class Kind : uint8_t {
     Crash,        // an executor's process ends with a code
@@ -43,6 +46,17 @@ struct Fault {
     CrashWorker,  // its executors go on
     CutMaster,    // and the driver, or a worker
     PartitionMaster,
+    // of pods and the API server
+    ApiAway,           // no request is answered, no watch lasts
+    ApiDisturbed,      // for a while requests fail, or their answers get lost
+    HistoryForgotten,  // a watch cannot go on where it was
+    WatchCut,
+    WatchSilent,  // it says nothing of what happens
+    QuotaFull,
+    NodesFull,
+    ImageMissing,
+    PodDeleted,  // by somebody else
+    PodEvicted,  // by its kubelet
     // of the network at all times: none begins them
     Delay,       // a message took longer than messages do
     Reordering,  // two of different peers overtook each other
@@ -52,12 +66,15 @@ struct Fault {
   Duration at{}, length{};
   int32_t target = 0, other = 0;  // places in a list, taken modulo its length then
 };
-inline constexpr size_t kFaultKinds = 38;
+inline constexpr size_t kFaultKinds = 48;
 inline constexpr Fault::Kind kFirstOfManager = Fault::Kind::CrashMaster;
+inline constexpr Fault::Kind kFirstOfPods = Fault::Kind::ApiAway;
 inline constexpr Fault::Kind kFirstOfNetwork = Fault::Kind::Delay;
 const char* name_of(Fault::Kind kind);
 /// Within `window`. Failures of the cluster are likelier than orders of a user.
-Fault random_fault(Random& r, Duration window, bool standalone);
-Fault::Kind random_kind(Random& r, bool standalone);
+Fault random_fault(Random& r, Duration window, ManagerKind manager);
+Fault::Kind random_kind(Random& r, ManagerKind manager);
+/// One that only that manager knows; not of the seeded one.
+Fault::Kind random_kind_of(Random& r, ManagerKind manager);
 
 }  // namespace tinderbox::sim

@@ -48,6 +48,17 @@ std::string describe(const core::MigrationOptions& o) {
          " failures, again after " + std::to_string(o.reattempt_interval / 1ms) + "ms";
 }
 
+std::string describe(const PodSettings& o) {
+  const auto limit = [](int32_t n) { return n == INT32_MAX ? "any" : std::to_string(n); };
+  return "pods in batches of " + std::to_string(o.batch_size) + " each " +
+         std::to_string(o.batch_delay / 1ms) + "ms, " + limit(o.max_pending) + " pending, " +
+         limit(o.max_pending_per_profile) + " of a profile, " + std::to_string(o.claims) +
+         " claims each" + (o.own_claims ? " of the driver" : "") +
+         (o.reuse_claims ? ", used again" : "") + (o.delete_pods ? "" : ", pods are kept") +
+         (o.decommission ? ", decommissioned" : "") + (o.watch ? "" : ", polled") + ", " +
+         std::to_string(o.max_failures) + " failures";
+}
+
 }  // namespace
 
 Scenario make_scenario(uint64_t seed) {
@@ -55,7 +66,10 @@ Scenario make_scenario(uint64_t seed) {
   Scenario s;
   s.seed = seed;
   s.settings = random_settings(r);
-  s.standalone = r.chance(400);
+  if (r.chance(400)) s.manager = ManagerKind::Standalone;
+  // Of its own, so that other seeds mean what they meant without it.
+  Random pods(mix(seed, 51));
+  if (pods.chance(230)) s.manager = ManagerKind::Kubernetes;
   s.executors = static_cast<int32_t>(r.between(1, 5));
   s.hosts = static_cast<int32_t>(r.between(1, 3));
   s.nodes = random_graph(r);
@@ -63,7 +77,7 @@ Scenario make_scenario(uint64_t seed) {
   for (int64_t i = 0; i < jobs; ++i) s.jobs.push_back(random_job(s.nodes, r));
   // Most jobs are over in seconds: faults that come later would meet nobody.
   const Duration window = r.chance(700) ? Duration{6s} : Duration{30s};
-  for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window, s.standalone));
+  for (int64_t i = 0; i < faults; ++i) s.faults.push_back(random_fault(r, window, s.manager));
   if (r.chance(500)) storm(s, r);
   Random rivals(mix(seed, 47));
   add_rivals(s, rivals);
@@ -81,6 +95,7 @@ Scenario make_scenario(uint64_t seed) {
   add_orders(s, orders);
   Random shares(mix(seed, 50));
   add_shares(s, shares);
+  if (s.manager == ManagerKind::Kubernetes) add_pods(s, pods);
   bound_length(s);
   return s;
 }
@@ -106,7 +121,9 @@ std::string describe(const Scenario& s) {
       (o.exclusion.application ? ", exclusion for the application" : "") +
       (o.exclusion.task_and_stage ? ", exclusion for tasks" : "") +
       (o.allocation ? ", dynamic allocation" : "") + describe(o.migration) +
-      (s.standalone ? ", standalone" : "") + (s.forgets ? ", forgets its shuffles" : "") +
+      (s.manager == ManagerKind::Standalone ? ", standalone" : "") +
+      (s.manager == ManagerKind::Kubernetes ? ", " + describe(o.pods) : "") +
+      (s.forgets ? ", forgets its shuffles" : "") +
       (o.gpus > 0 ? ", " + std::to_string(o.gpus) + " gpus each, " + std::to_string(o.task_gpus) +
                         " of a task"
                   : "") +

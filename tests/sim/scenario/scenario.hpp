@@ -26,7 +26,7 @@ struct JobPlan {
 struct Scenario {
   uint64_t seed = 0;
   Settings settings;
-  bool standalone = false;
+  ManagerKind manager = ManagerKind::Seeded;
   int32_t executors = 2, hosts = 2;
   std::vector<NodePlan> nodes;
   std::vector<JobPlan> jobs;

@@ -9,6 +9,18 @@
 
 namespace tinderbox::sim {
 
+/// Of executors in pods.
+struct PodSettings {
+  int32_t batch_size = 5, max_pending = INT32_MAX, max_pending_per_profile = INT32_MAX;
+  int32_t max_failures = 1000;
+  Duration batch_delay = 1s, creation_timeout = 600s, delete_grace = 5s, missing_delta = 30s;
+  Duration api_delay = 2ms;     // of a request on its way, usually
+  Duration place_delay = 50ms;  // until a pod has a node, usually
+  int32_t claims = 0;           // of each executor
+  bool own_claims = true, reuse_claims = true, wait_for_claims = false;
+  bool delete_pods = true, decommission = false, watch = true;
+};
+
 struct Settings {
   int32_t launch_ahead = 0, cores = 2, task_cpus = 1, max_failures = 4, max_attempts = 4;
   bool reduce_locality = true, legacy_locality = false, skewed = false;
@@ -29,6 +41,7 @@ struct Settings {
   int32_t gpus = 0;      // addresses of each executor of the default resource profile
   double task_gpus = 0;  // of its tasks
   core::BarrierOptions barrier;
+  PodSettings pods;
   core::MigrationOptions migration;             // by default off
   std::vector<core::ResourceProfile> profiles;  // that nodes name
   /// Tasks need more than slots.

@@ -105,6 +105,11 @@ Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& f
       },
       [](Scenario& s) { s.settings.force_kill.reset(); },
       [](Scenario& s) { s.settings.migration = {}; },
+      [](Scenario& s) { s.settings.pods = {}; },
+      [](Scenario& s) { s.settings.pods.claims = 0; },
+      [](Scenario& s) {
+        s.settings.pods.max_pending = s.settings.pods.max_pending_per_profile = INT32_MAX;
+      },
       [](Scenario& s) {
         s.settings.profiles.clear();
         for (NodePlan& n : s.nodes) n.profile = -1;

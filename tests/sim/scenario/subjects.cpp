@@ -26,8 +26,9 @@ int32_t all_slots(const Scenario& s) {
   const Settings& o = s.settings;
   int32_t slots = o.cores / o.task_cpus;
   if (o.task_gpus > 0) slots = std::min(slots, static_cast<int32_t>(o.gpus / o.task_gpus));
-  return slots *
-         (s.standalone ? std::min(s.executors, s.hosts * executors_a_host(s)) : s.executors);
+  return slots * (s.manager == ManagerKind::Standalone
+                      ? std::min(s.executors, s.hosts * executors_a_host(s))
+                      : s.executors);
 }
 
 /// All partitions of that node, none of which always fails.
@@ -44,7 +45,7 @@ void lose_outputs(Scenario& s, Random& r) {
   s.settings.max_attempts = 4;
   s.executors = std::min(s.executors, 2);
   for (int i = 0; i < 20; ++i) {
-    s.faults.push_back(random_fault(r, 40s, s.standalone));
+    s.faults.push_back(random_fault(r, 40s, s.manager));
     s.faults.back().kind = r.chance(900) ? Fault::Kind::LoseFiles : Fault::Kind::Crash;
   }
 }
@@ -61,7 +62,7 @@ void add_passing_shuffle(Scenario& s, Random& r) {
   job.at = Duration{0};
   s.jobs.push_back(std::move(job));
   if (s.settings.min_share == 0) s.jobs.front().at = r.between(Duration{1s}, Duration{8s});
-  Fault forget = random_fault(r, 3s, s.standalone);
+  Fault forget = random_fault(r, 3s, s.manager);
   forget.kind = Fault::Kind::ForgetShuffle;
   forget.length += 20s;
   s.faults.push_back(forget);
@@ -198,7 +199,7 @@ void add_migration(Scenario& s, Random& r) {
   for (NodePlan& node : s.nodes) node.cached = node.cached || (o.rdds && r.chance(300));
   const int64_t more = r.between(1, 5);
   for (int64_t i = 0; i < more; ++i) {
-    s.faults.push_back(random_fault(r, 10s, s.standalone));
+    s.faults.push_back(random_fault(r, 10s, s.manager));
     s.faults.back().kind = r.chance(650)   ? Fault::Kind::DecommissionExecutor
                            : r.chance(400) ? Fault::Kind::DecommissionHost
                                            : Fault::Kind::DiskFull;
@@ -231,7 +232,7 @@ void add_orders(Scenario& s, Random& r) {
   if (r.chance(150)) add_passing_shuffle(s, r);
   if (!r.chance(100)) return;
   const auto which = r.between(0, static_cast<int64_t>(s.jobs.size()) - 1);
-  Fault cancel = random_fault(r, 3s, s.standalone);
+  Fault cancel = random_fault(r, 3s, s.manager);
   cancel.kind = Fault::Kind::CancelGroupForever;
   cancel.target = static_cast<int32_t>(which);
   JobPlan late = s.jobs[static_cast<size_t>(which)];
@@ -240,17 +241,53 @@ void add_orders(Scenario& s, Random& r) {
   s.jobs.push_back(std::move(late));
 }
 
+/// Limits that are met by few executors.
+static void limit_pods(PodSettings& o, Random& r) {
+  o.batch_size = static_cast<int32_t>(r.between(1, 5));
+  o.batch_delay = r.between(Duration{150ms}, Duration{2s}) / 1ms * 1ms;
+  if (r.chance(400)) o.max_pending = static_cast<int32_t>(r.between(1, 4));
+  if (r.chance(300)) o.max_pending_per_profile = static_cast<int32_t>(r.between(1, 3));
+  if (r.chance(300)) o.max_failures = static_cast<int32_t>(r.between(0, 2));
+  if (r.chance(300)) o.creation_timeout = r.between(Duration{1s}, Duration{20s}) / 1ms * 1ms;
+}
+
+void add_pods(Scenario& s, Random& r) {
+  PodSettings& o = s.settings.pods;
+  limit_pods(o, r);
+  o.delete_grace = r.between(Duration{100ms}, Duration{5s}) / 1ms * 1ms;
+  o.missing_delta = r.between(Duration{1s}, Duration{30s}) / 1ms * 1ms;
+  o.api_delay = r.between(Duration{1ms}, Duration{8ms});
+  o.place_delay = r.between(Duration{5ms}, Duration{500ms});
+  if (r.chance(500)) o.claims = static_cast<int32_t>(r.between(1, 2));
+  o.own_claims = r.chance(750);
+  o.reuse_claims = r.chance(800);
+  o.wait_for_claims = r.chance(300);
+  o.delete_pods = r.chance(850);
+  o.decommission = s.settings.migration.on() || r.chance(400);
+  o.watch = r.chance(900);
+  const int64_t more = r.between(1, 5);
+  for (int64_t i = 0; i < more; ++i) {
+    s.faults.push_back(random_fault(r, 10s, s.manager));
+    s.faults.back().kind = random_kind_of(r, s.manager);
+  }
+  // Where few failures are too many there are some; deletions are none.
+  for (int32_t i = 0; o.max_failures < 3 && i < o.max_failures + 3; ++i) {
+    s.faults.push_back(random_fault(r, 10s, s.manager));
+    s.faults.back().kind = r.chance(600) ? Fault::Kind::Crash : Fault::Kind::PodDeleted;
+  }
+}
+
 void storm(Scenario& s, Random& r) {
   const int64_t which = r.between(0, 99);
   Fault::Kind kind = which < 24   ? Fault::Kind::LoseFiles
                      : which < 72 ? Fault::Kind::DecommissionHost
                      : which < 80 ? Fault::Kind::LoseResults
-                                  : random_kind(r, s.standalone);
+                                  : random_kind(r, s.manager);
   if (kind == Fault::Kind::CrashDriver) kind = Fault::Kind::TasksThrow;
   s.settings.task_time = r.between(Duration{300ms}, Duration{2s});
   for (JobPlan& job : s.jobs) job.commits = job.commits || r.chance(900);
   for (int i = 0; i < 15; ++i) {
-    s.faults.push_back(random_fault(r, 20s, s.standalone));
+    s.faults.push_back(random_fault(r, 20s, s.manager));
     s.faults.back().kind =
         kind == Fault::Kind::DecommissionHost && i % 3 != 0 ? Fault::Kind::LoseFiles : kind;
   }

@@ -30,6 +30,8 @@ void add_orders(Scenario& s, Random& r);
 /// Blocks of decommissioned executors move. More of them are, there are others who could take what
 /// they hold, and disks of those are full for a while.
 void add_migration(Scenario& s, Random& r);
+/// How pods are made, and more of what happens to them.
+void add_pods(Scenario& s, Random& r);
 /// One kind of fault, again and again, while tasks run long; outputs are lost of hosts that go.
 void storm(Scenario& s, Random& r);
 
