@@ -166,6 +166,7 @@ void PodChecks::turn_ended(Time now) {
         load->all += known.counts();
         load->waiting += known.waits();
         load->begun += begun.contains(executor);
+        load->unseen += known.unseen() && !begun.contains(executor);
       }
     }
     if (all.waiting > settings_.max_pending)
@@ -186,6 +187,8 @@ void PodChecks::within_limits(int32_t profile, const Load& load) const {
            std::to_string(load.all) + of + ", " + std::to_string(wanted) + " are wanted");
   if (load.waiting > settings_.max_pending_per_profile)
     broken("too many pods are pending", std::to_string(load.waiting) + of);
+  if (load.unseen > 0)
+    broken("a batch of pods began before the last was seen", std::to_string(load.unseen) + of);
   if (load.begun > settings_.batch_size)
     broken("a batch of pods was too large", std::to_string(load.begun) + of);
 }

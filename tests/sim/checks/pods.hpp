@@ -35,7 +35,10 @@ class PodChecks {
 
   // ---- what the machine is told ----
   void wanted(const std::map<int32_t, int32_t>& totals);
-  void registered() { served_ = true; }
+  void registered(int64_t executor) {
+    served_ = true;
+    known_[executor].registered = true;
+  }
   void shown(const core::kubernetes::PodView& pod, bool deleted);
   void listed(const core::kubernetes::ApiAnswered& answer);
   void up_to(const std::string& version) { version_ = version; }
@@ -59,9 +62,10 @@ class PodChecks {
     int32_t profile = kUnknown;
     State state = State::Asked;
     bool condemned = false;  // it asked for its deletion
-    bool failed = false, stuck = false, told = false, told_leaving = false;
+    bool registered = false, failed = false, stuck = false, told = false, told_leaving = false;
     bool counts() const { return state != State::Over && !condemned; }
     bool waits() const { return counts() && state != State::Running; }
+    bool unseen() const { return counts() && state == State::Asked && !registered; }
   };
   /// As it is.
   struct There {
@@ -70,6 +74,7 @@ class PodChecks {
   };
   struct Load {
     int32_t all = 0, waiting = 0, begun = 0;
+    int32_t unseen = 0;  // of batches before
   };
   static constexpr int32_t kUnknown = -1;  // a claim does not say for which profile its executor is
 

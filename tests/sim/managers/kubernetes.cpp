@@ -1,5 +1,6 @@
 // Executors in pods: the real PodManager in its shell, a simulated API server, simulated nodes.
-#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "core/deploy/kubernetes/pods/pod_manager.hpp"
 #include "core/shell.hpp"
@@ -117,7 +118,7 @@ class KubernetesManager final : public Manager {
   void decommissioned(const ExecutorId& id) override { shell_->feed(k8s::MarkPod{id}); }
   void heard(const ListenerEvent& event) override {
     if (const auto* joined = std::get_if<ExecutorJoined>(&event)) {
-      checks_.registered();
+      checks_.registered(k8s::number_of(joined->executor));
       shell_->feed(k8s::ExecutorRegistered{joined->executor});
     }
     if (const auto* removed = std::get_if<ExecutorRemoved>(&event))

@@ -68,6 +68,16 @@ void add_passing_shuffle(Scenario& s, Random& r) {
   s.faults.push_back(forget);
 }
 
+/// Limits that are met by few executors.
+void limit_pods(PodSettings& o, Random& r) {
+  o.batch_size = static_cast<int32_t>(r.between(1, 5));
+  o.batch_delay = r.between(Duration{150ms}, Duration{2s}) / 1ms * 1ms;
+  if (r.chance(400)) o.max_pending = static_cast<int32_t>(r.between(1, 4));
+  if (r.chance(300)) o.max_pending_per_profile = static_cast<int32_t>(r.between(1, 3));
+  if (r.chance(300)) o.max_failures = static_cast<int32_t>(r.between(0, 2));
+  if (r.chance(300)) o.creation_timeout = r.between(Duration{1s}, Duration{20s}) / 1ms * 1ms;
+}
+
 }  // namespace
 
 void add_custom_resources(Scenario& s, Random& r) {
@@ -239,16 +249,6 @@ void add_orders(Scenario& s, Random& r) {
   late.at = cancel.at + r.between(Duration{1ms}, Duration{5s});
   s.faults.push_back(cancel);
   s.jobs.push_back(std::move(late));
-}
-
-/// Limits that are met by few executors.
-static void limit_pods(PodSettings& o, Random& r) {
-  o.batch_size = static_cast<int32_t>(r.between(1, 5));
-  o.batch_delay = r.between(Duration{150ms}, Duration{2s}) / 1ms * 1ms;
-  if (r.chance(400)) o.max_pending = static_cast<int32_t>(r.between(1, 4));
-  if (r.chance(300)) o.max_pending_per_profile = static_cast<int32_t>(r.between(1, 3));
-  if (r.chance(300)) o.max_failures = static_cast<int32_t>(r.between(0, 2));
-  if (r.chance(300)) o.creation_timeout = r.between(Duration{1s}, Duration{20s}) / 1ms * 1ms;
 }
 
 void add_pods(Scenario& s, Random& r) {
