@@ -32,7 +32,9 @@ bool lists(const ApiRequest& r) { return r.method == "GET" && on_many(r); }
 }  // namespace
 
 std::string label_of(const Json& object, std::string_view label) {
-  return object.at("metadata").value("labels", Json::object()).value(std::string(label), "");
+  const Json& metadata = object.at("metadata");
+  const auto labels = metadata.find("labels");
+  return labels == metadata.end() ? "" : labels->value(std::string(label), "");
 }
 
 std::vector<std::string> claims_of(const Json& pod) {

@@ -29,13 +29,16 @@ std::string url_decoded(const std::string& text) {
 }
 
 bool has_labels(const Json& object, const std::map<std::string, std::string>& labels) {
-  const Json own = object.at("metadata").value("labels", Json::object());
-  return std::ranges::all_of(
-      labels, [&](const auto& label) { return own.value(label.first, "") == label.second; });
+  const Json& metadata = object.at("metadata");
+  const auto own = metadata.find("labels");
+  return std::ranges::all_of(labels, [&](const auto& label) {
+    return own != metadata.end() && own->value(label.first, "") == label.second;
+  });
 }
 
 bool is_executor(const Json& pod) {
-  return has_labels(pod, {{std::string(kRoleLabel), "executor"}});
+  static const std::map<std::string, std::string> kLabels = {{std::string(kRoleLabel), "executor"}};
+  return has_labels(pod, kLabels);
 }
 
 bool has_ended(const Json& pod) {

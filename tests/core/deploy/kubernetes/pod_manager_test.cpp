@@ -330,6 +330,13 @@ TEST_CASE("K13 too many failures end the driver with exit code 11 and the last r
         "with exit code 1(generic, look at logs to clarify).");
 }
 
+TEST_CASE("a failure counts once, however often it is shown", "[pods]") {
+  PodBench b(pod_options({{"spark.executor.maxNumFailures", "1"}}));
+  b.begin({{0, 1}});
+  for (int i = 0; i < 3; ++i) b.show(failed(b.pod(1, "Failed"), 1, "Error"));
+  CHECK_FALSE(b.gave_up);
+}
+
 TEST_CASE("a quota is waited for, ever longer, and told", "[pods]") {
   PodBench b(pod_options({{"spark.executor.maxNumFailures", "100"}}));
   bool full = true;

@@ -422,6 +422,23 @@ TEST_CASE("the object store gets back what no pod will fetch", "[submission]") {
   }
 }
 
+TEST_CASE("a pod that is refused after an answer got lost may be there all the same",
+          "[submission]") {
+  for (const bool arrived : {true, false}) {
+    SubmissionBench b;
+    b.server.refuse = [](const ApiRequest& r) { return r.method == "POST" ? 422 : 0; };
+    b.feed(StartSubmission{});
+    ApiAnswered lost{b.calls.front().ticket, 0, "", "cut short"};
+    lost.arrived = arrived;
+    b.calls.clear();
+    b.feed(lost);
+    b.run();
+    REQUIRE(b.exit);
+    const bool unsure = b.exit->reason.find("whether it was created is not known") != Bytes::npos;
+    CHECK(unsure == arrived);
+  }
+}
+
 TEST_CASE("another pod of that name stays what it is", "[submission]") {
   SubmissionBench b;
   b.server.objects[kPod] = {{"metadata", {{"name", "count-driver"}, {"uid", "other"}}}};
