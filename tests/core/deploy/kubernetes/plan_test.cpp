@@ -145,7 +145,8 @@ TEST_CASE("an application on a web server is fetched by the pod", "[submission]"
   CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
 }
 
-TEST_CASE("with an upload path local files go to an object store, where the pod fetches them", "[submission]") {
+TEST_CASE("with an upload path local files go to an object store, where the pod fetches them",
+          "[submission]") {
   const SubmissionOptions plan = plan_submission(
       request("file:/home/a/app", {{"spark.kubernetes.file.upload.path", "s3a://bucket/up"},
                                    {"spark.files", "file:/home/a/t.csv#x,file:/home/a/t.csv"},

@@ -316,7 +316,8 @@ TEST_CASE("a pod that is refused ends it with the server's words, nothing else i
   CHECK(b.server.seen.size() == 1);
 }
 
-TEST_CASE("files go to the object store before the pod that fetches them, and stay there", "[submission]") {
+TEST_CASE("files go to the object store before the pod that fetches them, and stay there",
+          "[submission]") {
   SubmissionBench b(stored_options());
   b.feed(StartSubmission{});
   CHECK(b.server.seen.empty());
@@ -329,7 +330,8 @@ TEST_CASE("files go to the object store before the pod that fetches them, and st
   CHECK(b.store.holds == std::set<std::string>{"/a/app", "/a/t"});
 }
 
-TEST_CASE("what an object store refuses is told in its words, and what it has is taken back", "[submission]") {
+TEST_CASE("what an object store refuses is told in its words, and what it has is taken back",
+          "[submission]") {
   SubmissionBench b(stored_options());
   b.store.instead = [](const AskStore& ask) {
     const bool refused = ask.url == "put:/a/t";
@@ -345,7 +347,8 @@ TEST_CASE("what an object store refuses is told in its words, and what it has is
   CHECK(b.server.seen.empty());
 }
 
-TEST_CASE("an object store that is away for a while is asked again, one that is none is not", "[submission]") {
+TEST_CASE("an object store that is away for a while is asked again, one that is none is not",
+          "[submission]") {
   for (const int away : {3, 100}) {
     SubmissionBench b(stored_options());
     b.store.instead = [&](const AskStore&) {
@@ -370,7 +373,8 @@ TEST_CASE("an object store that is away for a while is asked again, one that is 
   CHECK(b.store.seen.size() == 1);
 }
 
-TEST_CASE("an object store that ends the connection while a file comes is asked why", "[submission]") {
+TEST_CASE("an object store that ends the connection while a file comes is asked why",
+          "[submission]") {
   struct Case {
     std::string name;
     ApiAnswered why;
