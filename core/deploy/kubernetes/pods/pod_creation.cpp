@@ -8,7 +8,8 @@
 namespace tinderbox::core::kubernetes {
 namespace {
 
-constexpr int kQuotaStatus = 403, kNotFound = 404, kAlreadyThere = 409, kTooMany = 429;
+constexpr int kUnauthorized = 401, kQuotaStatus = 403, kNotFound = 404, kAlreadyThere = 409,
+              kTooMany = 429;
 
 }  // namespace
 
@@ -198,7 +199,8 @@ void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effe
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
   held(why, out);
   const bool quota = e.status == kQuotaStatus && why.find("exceeded quota") != std::string::npos;
-  const bool passes = quota || e.status == 0 || e.status >= 500 || e.status == kTooMany;
+  const bool passes = quota || e.status == 0 || e.status >= 500 || e.status == kTooMany ||
+                      e.status == kUnauthorized;
   // What is forbidden or invalid stays so.
   if (!passes) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
   allocate(out);

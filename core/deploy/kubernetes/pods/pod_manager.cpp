@@ -13,7 +13,7 @@ namespace {
 
 using Kind = PodTimer::Kind;
 
-constexpr int kForbidden = 403, kNotFound = 404, kConflict = 409, kGone = 410;
+constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kConflict = 409, kGone = 410;
 constexpr int kTries = 8;
 constexpr Duration kFirstPause = std::chrono::milliseconds(200);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
@@ -218,10 +218,12 @@ void PodManager::ask(Asked asked, Effects& out) {
   asked_[ticket] = std::move(asked);
 }
 
-/// Whether the same is asked again later: no answer came, or the server had a bad moment.
+/// Whether the same is asked again later: no answer came, the server had a bad moment, or a token
+/// that was worth something at the beginning waits for the one that follows it.
 bool PodManager::ask_again(Asked& asked, const ApiAnswered& e, Effects& out) {
-  if ((e.status != 0 && e.status < 500) || asked.tries >= kTries || phase_ == Phase::Stopping)
-    return false;
+  const bool stale_token = e.status == kUnauthorized && phase_ == Phase::Running;
+  const bool passes = e.status == 0 || e.status >= 500 || stale_token;
+  if (!passes || asked.tries >= kTries || phase_ == Phase::Stopping) return false;
   const Duration pause = jittered(std::min(kLongestPause, kFirstPause * (1 << asked.tries)));
   later_[timer(Kind::Create, pause, out)] = std::move(asked);
   return true;

@@ -359,6 +359,31 @@ TEST_CASE("a quota is waited for, ever longer, and told", "[pods]") {
   CHECK(b.names("Pod").size() == 1);
 }
 
+TEST_CASE("a token that is worth nothing yet or any more is no end: what was asked is asked again",
+          "[pods]") {
+  PodBench b;
+  b.begin({{0, 2}});
+  b.show(b.pod(1, "Running"));
+  b.show(b.pod(2, "Running"));
+  b.names("Pod");
+  bool worthless = true;
+  b.refuse = [&](const ApiRequest&) {
+    return worthless ? std::optional(status(401, "Unauthorized")) : std::nullopt;
+  };
+  b.pass(5s);
+  b.show(failed(b.pod(1, "Failed"), 1, "Error"));
+  b.show(b.pod(2, "Running"), true);
+  b.pass(70s);
+  CHECK_FALSE(b.gave_up);
+  REQUIRE_FALSE(b.held.empty());
+  CHECK_THAT(b.held.back(), Contains("Unauthorized (status 401)"));
+  worthless = false;
+  b.pass(60s);
+  CHECK(b.names("Pod").size() == 2);
+  const size_t deletes = b.count_seen("DELETE " + kPods + "/count-1-exec-1");
+  CHECK(deletes > 1);
+}
+
 TEST_CASE("an invalid pod, or one that may not be made, ends the application at once", "[pods]") {
   for (const int code : {422, 403}) {
     PodBench b;
