@@ -1,6 +1,7 @@
 """compare.py DOCUMENT SPARK OURS: objects that Spark and tinderbox made of the same conf, field by field. A difference must
 stand in the table "What differs from Spark's objects" of DOCUMENT, whose first column names object and path (`*` is any
-part of a path); it is an error when one does not, or when a row is true of nothing. SPARK and OURS are folders, one a conf."""
+part of a path), with a conf before them where it is of this conf alone; it is an error when one does not, or when a row is
+true of nothing. SPARK and OURS are folders, one a conf."""
 import fnmatch
 import os
 import sys
@@ -25,15 +26,21 @@ def texts(folder):
 
 
 intended = {pattern: 0 for pattern in rows()}
+confs = sorted(os.listdir(spark))
 
 
-def matches(field, pattern):
+def matches(conf, field, pattern):
+    first, _, rest = pattern.partition(": ")
+    if ": " in rest:
+        if not fnmatch.fnmatchcase(conf, first):
+            return False
+        pattern = rest
     return fnmatch.fnmatchcase(field, pattern.replace("[", "[[]"))
 
 
 wrong = fields = 0
 kinds = set()
-for conf in sorted(os.listdir(spark)):
+for conf in confs:
     theirs, mine = table(texts(os.path.join(spark, conf))), table(texts(os.path.join(ours, conf)))
     kinds |= theirs.keys() & mine.keys()
     for who in sorted(theirs.keys() | mine.keys()):
@@ -43,7 +50,7 @@ for conf in sorted(os.listdir(spark)):
             if a.get(path) == b.get(path):
                 continue
             field = f"{who}: {path}"
-            found = [p for p in intended if matches(field, p)]
+            found = [p for p in intended if matches(conf, field, p)]
             for p in found:
                 intended[p] += 1
             if not found:

@@ -3,11 +3,12 @@ the same."""
 import json
 import re
 
-DROPPED = {"creationTimestamp", "resourceVersion", "uid", "generation", "managedFields", "status", "clusterIP", "clusterIPs"}
+DROPPED = {"creationTimestamp", "resourceVersion", "uid", "generation", "managedFields", "status", "clusterIP", "clusterIPs", "pod-template-hash"}
 OF_NAMESPACE = {"kube-root-ca.crt", "tinderbox-applications"}
 SAME = [
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"spark-[0-9a-f]{32}"), "APP"),
+    (re.compile(r"(spark-[ds]-APP-\d-)[0-9a-z]{6,}"), r"\1HASH"),
     (re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])"), "ID"),
     (re.compile(r"kube-api-access-\w{5}"), "kube-api-access"),
     (re.compile(r"\b1[0-9]{12}\b"), "MILLISECONDS"),

@@ -27,6 +27,8 @@ spec:
     image: proxy:1
   volumes: [{name: scratch, emptyDir: {}}]
 END
+# The driver's pod that Spark wants to own its sets.
+kubectl run notebook --image="$image" --overrides='{"spec": {"nodeSelector": {"nowhere": "here"}}}' >/dev/null
 both() { printf 'spark.kubernetes.driver.%s\nspark.kubernetes.executor.%s\n' "$1" "$1"; }
 conf_plain() { :; }
 conf_everything() {
@@ -79,6 +81,41 @@ conf_claims() {
   both "volumes.persistentVolumeClaim.disk.options.sizeLimit 1Gi"
 }
 
+conf_long() { :; }
+
+# Five, so that Spark's shuffled order is hardly ever ours.
+conf_dirs_given() {
+  echo "spark.local.dir /dirs/a,/dirs/b,/dirs/c,/dirs/d,/dirs/e"
+  echo "spark.kubernetes.local.dirs.tmpfs true"
+}
+
+conf_dirs_mounted() {
+  both "volumes.emptyDir.spark-local-dir-1.mount.path /local/1"
+  both "volumes.emptyDir.spark-local-dir-1.options.medium Memory"
+  both "volumes.hostPath.spark-local-dir-2.mount.path /local/2"
+  both "volumes.hostPath.spark-local-dir-2.options.path /mnt/2"
+}
+
+conf_files() {
+  echo "spark.files $dir/words.txt"
+  echo "spark.kubernetes.file.upload.path file://$dir/uploaded"  # Spark needs it, tinderbox refuses it
+}
+
+conf_statefulset() {
+  conf_claims
+  echo "spark.kubernetes.allocation.pods.allocator statefulset"
+}
+conf_deployment() {
+  echo "spark.kubernetes.allocation.pods.allocator deployment"
+  echo "spark.kubernetes.executor.podDeletionCost 5"
+}
+# An application and a file that are not in the image.
+cp "$TINDERBOX" "$dir/application"
+echo "one two" >"$dir/words.txt"
+mkdir "$dir/uploaded"
+application_of() { if [ "$1" = files ]; then echo "$dir/application"; else echo local:///opt/app/app.jar; fi; }
+name_of() { if [ "$1" = long ]; then printf 'Word-Count_%.0s' $(seq 20); else echo word-count; fi; }
+
 keep() {  # WHO CONF RESOURCES SELECTOR FILE
   local folder=$dir/$1/$2
   mkdir -p "$folder"
@@ -92,9 +129,17 @@ said() { grep -m 1 Exception "$dir/$1.log" || tail -n 5 "$dir/$1.log"; }
 in_cluster() {  # WHO CONF SUBMIT…
   local who=$1 c=$2
   shift 2
-  SPARK_LOCAL_IP=10.99.0.1 "${enter[@]}" "$@" --master "$master" --deploy-mode cluster --name word-count \
-    --class org.example.WordCount --properties-file "$dir/$c.conf" local:///opt/app/app.jar in out \
-    >"$dir/$who-$c.log" 2>&1 || { said "$who-$c"; return 1; }
+  [ "$who" = spark ] || sed -i '/^spark.kubernetes.file.upload.path /d' "$dir/$c.conf"
+  SPARK_LOCAL_IP=10.99.0.1 setsid "${enter[@]}" "$@" --master "$master" --deploy-mode cluster --name "$(name_of "$c")" \
+    --class org.example.WordCount --properties-file "$dir/$c.conf" "$(application_of "$c")" in out \
+    >"$dir/$who-$c.log" 2>&1 </dev/null &
+  local app=$!
+  # Ours would wait for a pod to send files to.
+  if [ "$c" = files ]; then
+    until_true 60 map_made drv || { said "$who-$c"; return 1; }
+    [ "$who" = spark ] || kill -9 -- -$app
+  fi
+  wait $app 2>/dev/null || [ "$who-$c" = ours-files ] || { said "$who-$c"; return 1; }
   keep "$who" "$c" pods spark-role=driver driver
   keep "$who" "$c" configmaps,services,networkpolicies,persistentvolumeclaims "" objects
   kubectl delete pods -l spark-role=driver >/dev/null
@@ -104,20 +149,24 @@ in_client() {  # WHO CONF APPLICATION COMMAND…: COMMAND with APPLICATION ("" f
   local who=$1 c=$2 application=$3 KUBECONFIG=$dir/driver.conf
   grep -v '^spark.driver.resource' "$dir/$c.conf" >"$dir/$c-client.conf"  # this machine has no such device
   shift 3
-  SPARK_LOCAL_IP=10.99.0.1 setsid "${enter[@]}" "$@" --master "$master" --name word-count --properties-file "$dir/$c-client.conf" \
-    --conf spark.driver.host=10.99.0.1 --conf spark.kubernetes.executor.podNamePrefix=word-count \
+  case $c in statefulset | deployment) echo "spark.kubernetes.driver.pod.name notebook" >>"$dir/$c-client.conf" ;; esac
+  [ "$c" = long ] || echo "spark.kubernetes.executor.podNamePrefix word-count" >>"$dir/$c-client.conf"
+  SPARK_LOCAL_IP=10.99.0.1 setsid "${enter[@]}" "$@" --master "$master" --name "$(name_of "$c")" --properties-file "$dir/$c-client.conf" \
+    --conf spark.driver.host=10.99.0.1 \
     ${application:+"$application"} >"$dir/$who-$c-client.log" 2>&1 </dev/null &
   local app=$!
   until_true 60 made executor && until_true 10 map_made exec || { said "$who-$c-client"; kill -9 -- -$app; return 1; }
   keep "$who" "$c" pods spark-role=executor executor
-  keep "$who" "$c" configmaps,persistentvolumeclaims "" executor-objects
+  keep "$who" "$c" configmaps,persistentvolumeclaims,statefulsets,deployments "" executor-objects
   kill -9 -- -$app  # setsid leads a group of its own
   wait $app 2>/dev/null
-  kubectl delete pods,configmaps,persistentvolumeclaims -l spark-role=executor >/dev/null
+  kubectl delete statefulsets,deployments --all >/dev/null
+  kubectl delete pods,configmaps -l spark-role=executor >/dev/null
+  kubectl delete persistentvolumeclaims --all >/dev/null
 }
 echo 'Thread.sleep(100000)' >"$dir/wait.scala"
 
-for c in plain everything claims template; do
+for c in ${CONFS:-plain everything claims template long dirs_given dirs_mounted files statefulset deployment}; do
   {
     echo "spark.kubernetes.namespace $ns"
     echo "spark.kubernetes.container.image $image"
@@ -127,9 +176,11 @@ for c in plain everything claims template; do
     echo "spark.executor.instances 1"
     conf_$c
   } >"$dir/$c.conf"
+  own=$TINDERBOX
+  [ "$c" != files ] || own=$dir/application
   # Spark's submitter makes claims itself, for which tinderbox's needs no right.
   KUBECONFIG=$state/admin.conf in_cluster spark "$c" "$SPARK_HOME/bin/spark-submit" && in_cluster ours "$c" "$TINDERBOX" submit &&
     in_client spark "$c" "" "$SPARK_HOME/bin/spark-shell" -i "$dir/wait.scala" &&
-    in_client ours "$c" "$TINDERBOX" "$TINDERBOX" submit --class pi || { failed=1; exit 1; }
+    in_client ours "$c" "$own" "$TINDERBOX" submit --class pi || { failed=1; exit 1; }
 done
 python3 "$here/compare.py" docs/kubernetes.md "$dir/spark" "$dir/ours" || { failed=1; exit 1; }
