@@ -49,7 +49,11 @@ class Executors : public Watched {
       }
       if (auto* task = std::get_if<core::TaskEnded>(&e))
         failed_ += task->kind() != TaskEndKind::Success;
-      if (auto* task = std::get_if<core::TaskStarted>(&e)) started_.push_back(task->task);
+      if (auto* task = std::get_if<core::TaskStarted>(&e)) {
+        started_.push_back(task->task);
+        // Some may have joined before this listener.
+        here_.insert(task->task.executor);
+      }
       jobs_ended_ += std::holds_alternative<core::JobEnded>(e);
       most_ = std::max(most_, here_.size());
       show(e);
@@ -116,7 +120,6 @@ void work(Context& context, int32_t tasks) {
 
 /// Grows with the load, goes down to nothing, and comes back from there.
 void grow_and_shrink(Context& context, Executors& executors) {
-  executors.wait_for(1);
   work(context, 40);
   require(executors.most() == 3, "at most " + std::to_string(executors.most()) + " executors");
   executors.wait_for(0);
