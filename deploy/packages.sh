@@ -23,7 +23,8 @@ image_packages="debootstrap buildah"
 spark_packages="default-jre-headless python3-venv"
 spark_version=4.3.0
 # A node of Kubernetes; its program is built from Go modules.
-kubernetes_packages="containerd runc containernetworking-plugins iproute2 openssl curl gcc libc6-dev procps util-linux"
+kubernetes_packages="containerd runc containernetworking-plugins iproute2 iptables ipset openssl curl gcc libc6-dev procps
+  util-linux"
 
 purpose=${1:-build} flavour=${2:-plain}
 cache=${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/tinderbox}

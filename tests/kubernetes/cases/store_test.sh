@@ -1,5 +1,5 @@
 #!/bin/bash
-# Files of the submitter by way of a real S3 server: to spark.kubernetes.file.upload.path and from there to the driver's
+# Files of the submitter by way of a real S3 server (Versity's gateway, where each folder is a bucket): to spark.kubernetes.file.upload.path and from there to the driver's
 # pod, which has no credentials; what a store refuses.
 set -uo pipefail
 . tests/kubernetes/checks.sh
@@ -8,7 +8,7 @@ trap '[ -z "$server" ] || kill "$server"; end_case' EXIT
 make_namespace
 mkdir -p "$dir/store/apps" "$dir/out"
 chmod 777 "$dir/out"
-setsid "${enter[@]}" "$(tests/stores/s3_server.sh)" --access KEY --secret hidden-word --port 10.99.0.1:9000 --health /health \
+setsid "${enter[@]}" "$(tests/scripts/go_program.sh github.com/versity/versitygw/cmd/versitygw@v1.8.0)" --access KEY --secret hidden-word --port 10.99.0.1:9000 --health /health \
   posix "$dir/store" >"$dir/server.log" 2>&1 &
 server=$!
 check "a real S3 server is there" until_true 20 "${enter[@]}" curl -sf http://10.99.0.1:9000/health

@@ -1,0 +1,58 @@
+#!/bin/bash
+# The network policies, enforced by kube-router while this case runs: applications run behind them, and who is no part of
+# one does not reach them.
+set -uo pipefail
+. tests/kubernetes/checks.sh
+enforcer=
+# Without it the pods of the other cases are as before: no rule may stay.
+end_enforcer() {
+  [ -z "$enforcer" ] || { kill "$enforcer"; wait "$enforcer"; } 2>/dev/null
+  "${enter[@]}" bash -c 'iptables-save | grep -vE "KUBE-(ROUTER|NWPLCY|POD-FW)" | iptables-restore; ipset -q destroy'
+}
+trap 'end_enforcer; end_case' EXIT
+make_namespace
+strip -o "$dir/pods" build/tests/pods
+chmod 755 "$dir/pods"
+
+# A pod that is no application's: a master, as the image has nothing else that stays.
+kubectl apply -f - >/dev/null <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: stranger}
+spec: {containers: [{name: master, image: $image, imagePullPolicy: Never, args: [master]}]}
+END
+address_of() { kubectl get pods "$@" -o 'jsonpath={.items[0].status.podIP}'; }
+running() { [ "$(kubectl get pods "$@" --field-selector=status.phase=Running -o name | wc -l)" -ge "${least:-1}" ]; }
+until_true 30 running -l '!spark-role'
+stranger=$(kubectl get pod stranger -o 'jsonpath={.status.podIP}')
+# The network namespace that has the address $1.
+namespace_of() { "${enter[@]}" true; for n in /run/netns/cni-*; do nsenter --net="$n" ip -4 -o addr | grep -qF " $1/" && echo "$n" && return; done; return 1; }
+# reaches ADDRESS PORT: from the stranger's pod
+reaches() { nsenter --net="$(namespace_of "$stranger")" timeout 2 bash -c "exec 3<>/dev/tcp/$1/$2"; }
+
+application() {
+  submit --name pods --num-executors 2 "$dir/pods" "$1" >"$dir/submit.log" 2>&1 &
+  submitter=$!
+  until_true 60 eval 'driver_log | grep "^round 1"' && least=2 until_true 10 running -l spark-role=executor || { kill $submitter; return 1; }
+  driver=$(address_of -l spark-role=driver) executor=$(address_of -l spark-role=executor)
+}
+open_without() { application 3 && reaches "$driver" 7078 && reaches "$executor" 7079 && wait $submitter; }
+check "where nobody enforces policies a stranger's pod reaches driver and executor" open_without
+kubectl delete pods -l spark-role=driver >/dev/null
+
+mkdir -p "$dir/router"
+"${enter[@]}" env NODE_NAME=node1 "$(tests/scripts/go_program.sh github.com/cloudnativelabs/kube-router/v2/cmd/kube-router@v2.1.0)" \
+  --kubeconfig="$state/admin.conf" --run-router=false --run-service-proxy=false --enable-cni=false --run-firewall=true \
+  --hostname-override=node1 --service-cluster-ip-range=10.96.0.0/16 --health-port=0 >"$dir/router/log" 2>&1 &
+enforcer=$!
+enforced() { "${enter[@]}" iptables-save | grep -q 'KUBE-NWPLCY-[^D]'; }
+check "policies are enforced" until_true 30 enforced
+behind() { application 5; }
+check "an application whose file is sent, fetched by executors, begins behind them" behind
+stranger_out() { ! reaches "$driver" 7078 && ! reaches "$driver" 7079 && ! reaches "$executor" 7079; }
+check "the stranger's pod reaches neither driver nor executor" stranger_out
+right() { wait $submitter; [ "$(driver_phase)" = Succeeded ] && driver_log | grep 'all rounds: right results'; }
+check "the application ends with the right results" right
+kubectl delete pod stranger --wait=true >/dev/null
+check "nothing of it stays" forget_driver
+exit $failed
