@@ -74,7 +74,7 @@ void limit_pods(PodSettings& o, Random& r) {
   o.batch_delay = r.between(Duration{150ms}, Duration{2s}) / 1ms * 1ms;
   if (r.chance(400)) o.max_pending = static_cast<int32_t>(r.between(1, 4));
   if (r.chance(300)) o.max_pending_per_profile = static_cast<int32_t>(r.between(1, 3));
-  if (r.chance(300)) o.max_failures = static_cast<int32_t>(r.between(0, 2));
+  if (r.chance(450)) o.max_failures = static_cast<int32_t>(r.between(0, 2));
   if (r.chance(300)) o.creation_timeout = r.between(Duration{1s}, Duration{20s}) / 1ms * 1ms;
 }
 
