@@ -135,7 +135,7 @@ $(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
 	$(call link,$< $(LIB_OBJ))
 
 # Applications that measure are built as one outside the tree is: against the library.
-BENCH_APPS := $(B)/bench/task_bench
+BENCH_APPS := $(B)/bench/task_bench $(B)/bench/executor_memory
 $(B)/obj/bench/%.o: bench/%.cpp $(B)/include/tinderbox.hpp
 	$(call compile,-I$(B)/include)
 $(BENCH_APPS): $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libtinderbox.a

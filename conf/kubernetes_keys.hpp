@@ -159,7 +159,7 @@ inline constexpr Key<double> kKubernetesOverheadFactor{
     "spark.kubernetes.memoryOverheadFactor", "0.1",
     "old name of the two overhead factors, which win over it"};
 inline constexpr Key<double> kTinderboxOverheadFactor{
-    "tinderbox.kubernetes.memoryOverheadFactor", "0.1",
+    "tinderbox.kubernetes.memoryOverheadFactor", "0",
     "part of its memory that a pod has on top, while no key of Spark says how much"};
 inline constexpr Key<Opt<int64_t>> kDriverMemoryOverhead{"spark.driver.memoryOverhead", Unit::kMiB,
                                                          "memory that the driver pod has on top"};

@@ -188,7 +188,7 @@ TEST_CASE("K26 memory of the driver pod, by the keys that are set", "[pod_object
   const Case cases[] = {
       {{}, "1408Mi"},
       {{{memory, "256m"}, {"spark.driver.memoryOverhead", "200m"}}, "456Mi"},
-      {{{memory, "10g"}}, "11264Mi"},
+      {{{memory, "10g"}}, "10624Mi"},
       {{{memory, "10g"}, {ours, "0.3"}}, "13312Mi"},
       {{{memory, "10g"}, {old, "0.2"}, {ours, "0.3"}}, "12288Mi"},
       {{{memory, "10g"}, {old, "0.2"}, {own, "0.4"}}, "14336Mi"},
