@@ -38,8 +38,7 @@ int64_t peak_mib(Context& context) {
 }
 
 void report(Context& context, const char* step) {
-  std::printf("BENCH executor_peak_%s %lld MiB\n", step,
-              static_cast<long long>(peak_mib(context)));
+  std::printf("BENCH executor_peak_%s %lld MiB\n", step, static_cast<long long>(peak_mib(context)));
   std::fflush(stdout);
 }
 
