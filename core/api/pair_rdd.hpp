@@ -231,6 +231,12 @@ class PairOperations<std::pair<K, V>> {
     return sorted(partitioner, true, "repartitionAndSortWithinPartitions", site);
   }
 
+  /// The same by hash of the key, in n partitions.
+  Self repartition_and_sort_within_partitions(int32_t n, Site site = Site::current()) const {
+    require_positive(n, "Number of partitions must be positive.");
+    return repartition_and_sort_within_partitions(core::hash_partitioner(n), site);
+  }
+
   // ---- several Rdds ----
 
   template <class W>

@@ -23,40 +23,24 @@ namespace core {
 template <class R>
 using Element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
 
-template <class T>
-class BorrowedCursor final : public Cursor<T> {
- public:
-  explicit BorrowedCursor(Cursor<T>& cursor) : cursor_(cursor) {}
-  bool next(Sink<T> out) override { return cursor_.next(out); }
-
- private:
-  Cursor<T>& cursor_;
-};
-
-template <class F>
-struct ForeachPartition {
-  F f;
-  auto parts() const { return std::tie(f); }
-  template <class T>
-  void operator()(Cursor<T>& in, TaskContext& context) const {
-    Partition<T> partition(std::make_unique<BorrowedCursor<T>>(in), context);
-    f(partition);
-  }
-};
-
-/// How a take(n) goes on after it has looked at `scanned` partitions and found `found` records.
-/// Source: spec/08 §4.
-int32_t next_take_partitions(Context& context, int32_t scanned, int64_t found, int64_t wanted);
-
 }  // namespace core
 
 template <class T>
+class Actions;  // core/api/actions.hpp
+template <class T>
+class NumericOperations;  // core/api/numeric_rdd.hpp
+template <class T>
 class PairOperations;  // core/api/pair_rdd.hpp
+template <class T>
+class PairSamples;  // core/api/pair_samples.hpp
 template <class T>
 class RddBarrier;  // core/api/barrier.hpp
 
 template <class T>
-class Rdd : public PairOperations<T> {
+class Rdd : public Actions<T>,
+            public NumericOperations<T>,
+            public PairOperations<T>,
+            public PairSamples<T> {
  public:
   using value_type = T;
   using NodeType = core::TypedNode<T>;
@@ -246,129 +230,6 @@ class Rdd : public PairOperations<T> {
         .keys(site);
   }
 
-  // ---- actions ----
-
-  int64_t count(Site site = Site::current()) const {
-    int64_t total = 0;
-    act(core::CountRecords{}, all(), "count", site, [&](int32_t, int64_t n) { total += n; });
-    return total;
-  }
-  std::vector<owned_t<T>> collect(Site site = Site::current()) const {
-    std::vector<Payload> parts(static_cast<size_t>(num_partitions()));
-    act(core::CollectRecords{}, all(), "collect", site,
-        [&](int32_t p, Payload records) { parts[static_cast<size_t>(p)] = std::move(records); });
-    std::vector<owned_t<T>> records;
-    for (const Payload& part : parts) append_encoded(part, records);
-    return records;
-  }
-  /// The first n records in order; looks at as few partitions as it can.
-  std::vector<owned_t<T>> take(int64_t n, Site site = Site::current()) const {
-    std::vector<owned_t<T>> records;
-    for (int32_t scanned = 0;
-         scanned < num_partitions() && static_cast<int64_t>(records.size()) < n;) {
-      const auto found = static_cast<int64_t>(records.size());
-      const int32_t more = core::next_take_partitions(*context_, scanned, found, n);
-      const int32_t end = more < num_partitions() - scanned ? scanned + more : num_partitions();
-      std::vector<Payload> parts(static_cast<size_t>(end - scanned));
-      act(core::TakeRecords{{n - found}}, core::partition_range(scanned, end), "take", site,
-          [&](int32_t p, Payload part) { parts[static_cast<size_t>(p)] = std::move(part); });
-      for (const Payload& part : parts) append_encoded(part, records);
-      scanned = end;
-    }
-    if (static_cast<int64_t>(records.size()) > n)
-      records.resize(static_cast<size_t>(std::max<int64_t>(n, 0)));
-    return records;
-  }
-  /// Errors: std::domain_error("empty collection").
-  owned_t<T> first(Site site = Site::current()) const {
-    auto one = take(1, site);
-    if (one.empty()) core::fail_empty();
-    return std::move(one.front());
-  }
-  bool is_empty(Site site = Site::current()) const { return take(1, site).empty(); }
-  /// f(a, b) must be associative and commutative. Errors: std::domain_error("empty collection").
-  template <class F>
-  owned_t<T> reduce(F f, Site site = Site::current()) const {
-    std::optional<owned_t<T>> sum;
-    act(core::ReduceRecords<F>{f}, all(), "reduce", site,
-        [&](int32_t, std::optional<owned_t<T>> part) {
-          if (!part) return;
-          if (!sum)
-            sum = std::move(part);
-          else
-            sum = owned_t<T>(f(std::move(*sum), core::release<T>(*part)));
-        });
-    if (!sum) core::fail_empty();
-    return std::move(*sum);
-  }
-  /// Starts each partition, and the merge, from `zero`.
-  template <class F>
-  owned_t<T> fold(owned_t<T> zero, F f, Site site = Site::current()) const {
-    owned_t<T> sum = zero;
-    act(core::FoldRecords<owned_t<T>, F>{{std::move(zero)}, f}, all(), "fold", site,
-        [&](int32_t, owned_t<T> part) {
-          sum = owned_t<T>(f(std::move(sum), core::release<T>(part)));
-        });
-    return sum;
-  }
-  /// seq(U, T) → U in each partition, comb(U, U) → U over them.
-  template <class U, class Seq, class Comb>
-  U aggregate(U zero, Seq seq, Comb comb, Site site = Site::current()) const {
-    U sum = zero;
-    act(core::FoldRecords<U, Seq>{{std::move(zero)}, std::move(seq)}, all(), "aggregate", site,
-        [&](int32_t, U part) { sum = U(comb(std::move(sum), std::move(part))); });
-    return sum;
-  }
-  template <class F>
-  void foreach (F f, Site site = Site::current()) const {
-    act(core::ForeachRecord<F>{std::move(f)}, all(), "foreach", site, [](int32_t) {});
-  }
-  template <class F>
-  void foreach_partition(F f, Site site = Site::current()) const {
-    act(core::ForeachPartition<F>{std::move(f)}, all(), "foreachPartition", site, [](int32_t) {});
-  }
-  /// One file a partition, one line a record, in the new directory `path`.
-  void save_as_text_file(const std::string& path, Site site = Site::current()) const {
-    core::OutputDirectory directory(*context_, path);
-    try {
-      act(core::SaveText{{directory.path()}}, all(), "saveAsTextFile", site, [](int32_t) {});
-    } catch (...) {
-      directory.abort();
-      throw;
-    }
-    directory.commit();
-  }
-  std::map<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
-    return op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "countByValue", site)
-        .count_by_key(site);
-  }
-  /// The n smallest by `less`, ascending.
-  template <class Less = std::less<>>
-  std::vector<owned_t<T>> take_ordered(int64_t n, Less less = {},
-                                       Site site = Site::current()) const {
-    std::vector<owned_t<T>> best;
-    if (n <= 0) return best;
-    act(core::SmallestRecords<T, Less>{{n}, less}, all(), "takeOrdered", site,
-        [&](int32_t, std::vector<owned_t<T>> part) {
-          core::keep_smallest(best, std::move(part), n, less);
-        });
-    return best;
-  }
-  /// The n largest by `less`, descending.
-  template <class Less = std::less<>>
-  std::vector<owned_t<T>> top(int64_t n, Less less = {}, Site site = Site::current()) const {
-    return take_ordered(n, core::Reversed<Less>{std::move(less)}, site);
-  }
-  owned_t<T> max(Site site = Site::current()) const { return reduce(core::Larger{}, site); }
-  owned_t<T> min(Site site = Site::current()) const { return reduce(core::Smaller{}, site); }
-  /// Of numbers; 0 when there are none.
-  auto sum(Site site = Site::current()) const
-    requires std::is_arithmetic_v<T>
-  {
-    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-    return aggregate(Sum{0}, core::Plus{}, core::Plus{}, site);
-  }
-
   // ---- keeping ----
 
   /// Partitions are kept once they are computed. Errors: std::logic_error when it has another level
@@ -429,19 +290,6 @@ class Rdd : public PairOperations<T> {
     if (keeps_partitioner) node->partitioner = node_->partitioner;
     return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
   }
-  template <class F, class Handle>
-  void act(const F& f, std::vector<int32_t> partitions, const char* operation, Site site,
-           Handle&& handle) const {
-    core::run_action<T>(*context_, node_, std::move(partitions), operation, site, f, handle);
-  }
-  std::vector<int32_t> all() const { return core::all_partitions(*node_); }
-
- private:
-  template <class U>
-  friend class Rdd;
-  Rdd(Context* context, std::shared_ptr<const NodeType> node)
-      : context_(context), node_(std::move(node)) {}
-
   template <class Out, class F>
   Rdd<Out> whole(F f, const char* operation, Site site, bool keeps_partitioner) const {
     auto node = std::make_unique<core::PartitionsNode<Out, F, T>>(std::move(f));
@@ -456,10 +304,19 @@ class Rdd : public PairOperations<T> {
     node->order_sensitive = order_sensitive;
     return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
   }
-  static void append_encoded(const Payload& part, std::vector<owned_t<T>>& records) {
-    core::each_encoded<T>(part.view(),
-                          [&](T&& record) { records.push_back(core::own<T>(std::move(record))); });
+  template <class F, class Handle>
+  void act(const F& f, std::vector<int32_t> partitions, const char* operation, Site site,
+           Handle&& handle) const {
+    core::run_action<T>(*context_, node_, std::move(partitions), operation, site, f, handle);
   }
+  std::vector<int32_t> all() const { return core::all_partitions(*node_); }
+
+ private:
+  template <class U>
+  friend class Rdd;
+  Rdd(Context* context, std::shared_ptr<const NodeType> node)
+      : context_(context), node_(std::move(node)) {}
+
   core::NodePtr write_checkpoint(const std::string& directory, Site site) const {
     act(core::WriteCheckpointPart{{directory}}, all(), "checkpoint", site, [](int32_t) {});
     auto node = std::make_unique<core::CheckpointNode<T>>(directory);
@@ -509,5 +366,8 @@ Rdd<T> Context::union_all(const std::vector<Rdd<T>>& inputs, Site site) {
 
 }  // namespace tinderbox
 
+#include "core/api/actions.hpp"
 #include "core/api/barrier.hpp"
+#include "core/api/numeric_rdd.hpp"
 #include "core/api/pair_rdd.hpp"
+#include "core/api/pair_samples.hpp"

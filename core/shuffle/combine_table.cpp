@@ -1,7 +1,6 @@
 #include "core/shuffle/combine_table.hpp"
 
 #include <sys/mman.h>
-#include <xxhash.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -15,10 +14,6 @@ constexpr size_t kChunk = 64 << 10;
 constexpr size_t kHugePage = 2 << 20;
 
 }  // namespace
-
-uint32_t hash_long(std::string_view key) {
-  return static_cast<uint32_t>(XXH3_64bits(key.data(), key.size()) >> 32);
-}
 
 void CombineTable::Free::operator()(Slot* slots) const { std::free(slots); }
 

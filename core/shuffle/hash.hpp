@@ -90,6 +90,9 @@ inline uint32_t hash_key(std::string_view key) {
   return key.size() <= ShortKey::kMax ? hash_short(short_key(key), key.size()) : hash_long(key);
 }
 
+/// 64 bits, all of them well mixed, of a key of any length: for sketches.
+uint64_t hash_wide(std::string_view key);
+
 /// The partition of n that a hash belongs to. Shape: n > 0.
 inline int32_t hash_partition(uint32_t hash, int32_t n) {
   return static_cast<int32_t>(uint64_t{hash} * static_cast<uint64_t>(n) >> 32);

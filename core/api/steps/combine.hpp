@@ -142,7 +142,7 @@ class Combiner {
     requires kInline
   {
     C c{};
-    if constexpr (!std::is_empty_v<C>) std::memcpy(&c, &slot.value, sizeof c);
+    if constexpr (!std::is_empty_v<C>) std::memcpy(static_cast<void*>(&c), &slot.value, sizeof c);
     return c;
   }
   C& value(const CombineTable::Slot& slot)
@@ -169,10 +169,10 @@ class Combiner {
       if (found.fresh)
         c = create();
       else {
-        std::memcpy(&c, &found.slot->value, sizeof c);
+        std::memcpy(static_cast<void*>(&c), &found.slot->value, sizeof c);
         merge(c);
       }
-      std::memcpy(&found.slot->value, &c, sizeof c);
+      std::memcpy(&found.slot->value, static_cast<const void*>(&c), sizeof c);
     } else if (found.fresh) {
       found.slot->value = values_.size();
       values_.push_back(create());

@@ -70,6 +70,14 @@ void require_fraction(bool with_replacement, double fraction) {
                 std::to_string(fraction));
 }
 
+void require_fractions(bool with_replacement, const std::vector<double>& fractions) {
+  for (const double fraction : fractions) require_fraction(with_replacement, fraction);
+}
+
+void fail_fraction() {
+  throw std::out_of_range("sample_by_key was given no fraction for a key that is there");
+}
+
 std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& weights) {
   double sum = 0;
   for (const double w : weights) {

@@ -15,6 +15,9 @@ namespace tinderbox::core {
 void require_zippable(const Node& a, const Node& b);
 /// Errors: throws std::invalid_argument.
 void require_fraction(bool with_replacement, double fraction);
+void require_fractions(bool with_replacement, const std::vector<double>& fractions);
+/// The error of a key that sample_by_key was given no fraction for: throws std::out_of_range.
+[[noreturn]] void fail_fraction();
 /// Cells [from, to) of [0, 1) in proportion to `weights`. Errors: throws std::invalid_argument.
 std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& weights);
 std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePtr& right);
