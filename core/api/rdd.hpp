@@ -11,6 +11,7 @@
 #include "core/api/steps/narrow.hpp"
 #include "core/api/steps/output.hpp"
 #include "core/api/steps/partitioner.hpp"
+#include "core/api/steps/pipe.hpp"
 #include "core/api/steps/shuffled.hpp"
 #include "core/api/steps/transform.hpp"
 #include "core/api/storage_levels.hpp"
@@ -109,6 +110,20 @@ class Rdd : public Actions<T>,
   /// One vector a partition.
   auto glom(Site site = Site::current()) const {
     return whole<std::vector<owned_t<T>>>(core::Glom{}, "glom", site, false);
+  }
+
+  /// Each record as a line through a program a partition: what it prints, line by line. `command`
+  /// is split on white space. Errors: the task fails when the program cannot be started or ends
+  /// with another code than 0.
+  auto pipe(const std::string& command, PipeOptions options = {},
+            Site site = Site::current()) const {
+    return this->pipe(core::split_command(command), std::move(options), site);
+  }
+  auto pipe(std::vector<std::string> command, PipeOptions options = {},
+            Site site = Site::current()) const {
+    auto node = std::make_unique<core::PipeNode<T>>(std::move(command), std::move(options));
+    return this->template make<std::string_view>(std::move(node), {"PipedRDD", "pipe", site},
+                                                 {narrow()});
   }
 
   // ---- several Rdds ----

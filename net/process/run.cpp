@@ -13,7 +13,6 @@
 #include "net/process/launch.hpp"
 
 namespace tinderbox::net {
-namespace {
 
 std::string found_in_path(const std::string& file) {
   const char* path = std::getenv("PATH");
@@ -24,8 +23,6 @@ std::string found_in_path(const std::string& file) {
       return whole;
   return file;
 }
-
-}  // namespace
 
 Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv,
                                  const std::map<std::string, std::string>& variables) {

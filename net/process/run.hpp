@@ -9,6 +9,10 @@
 
 namespace tinderbox::net {
 
+/// Where the program `file` is: without a slash the first of that name in PATH; as it is when there
+/// is none.
+std::string found_in_path(const std::string& file);
+
 /// Starts `file`, waits for its end, returns its stdout; stdin is empty, stderr is this process's,
 /// and so is the environment, beside `variables`. Without a slash `file` is looked for in PATH.
 /// Errors: it could not be started, or ended with another code than 0. Thread: any.

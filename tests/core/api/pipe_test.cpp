@@ -1,0 +1,102 @@
+// Records through other programs: real ones.
+#include "tests/core/api/values.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+using namespace tinderbox;
+using Catch::Matchers::Contains;
+using tests::LocalRuntime;
+using tests::upto;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("R10 pipe: a process a partition, a line a record", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto numbers = context.parallelize(upto(4), 2);
+  CHECK(numbers.pipe("cat").collect() == Lines{"1", "2", "3", "4"});
+  CHECK(numbers.pipe("wc -l").collect() == Lines{"2", "2"});
+  CHECK(numbers.pipe({"sh", "-c", "read a; echo \"[$a]\"; cat >/dev/null; printf end"}).collect() ==
+        Lines{"[1]", "end", "[3]", "end"});
+  CHECK(context.empty_rdd<int>().pipe("cat").collect().empty());
+  CHECK(context.parallelize(std::vector<std::string>{}, 2).pipe("cat").count() == 0);
+  CHECK(context.parallelize(std::vector<std::pair<int, std::string>>{{1, "a"}}, 1)
+            .pipe("cat")
+            .collect() == Lines{"(1,a)"});
+  CHECK_THROWS_AS(numbers.pipe("  "), std::invalid_argument);
+}
+
+TEST_CASE("pipe: environment, lines before the records", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  PipeOptions options;
+  options.environment["GREETING"] = "hello";
+  options.header = {"0", "00"};
+  CHECK(context.parallelize(upto(1), 1)
+            .pipe({"sh", "-c", "echo $GREETING; cat"}, options)
+            .collect() == Lines{"hello", "0", "00", "1"});
+}
+
+TEST_CASE("pipe: more than pipes hold in both directions, and a program that reads nothing",
+          "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto many = context.range(0, 300000, 1, 2);
+  CHECK(many.pipe("cat").count() == 300000);
+  CHECK(many.pipe("true").count() == 0);
+  CHECK(many.pipe("head -n 2").collect() == Lines{"0", "1", "150000", "150001"});
+}
+
+TEST_CASE("pipe: whoever wants no more ends the program", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  CHECK(context.range(0, 1000000000, 1, 1).pipe("cat").take(2) == Lines{"0", "1"});
+  CHECK(context.parallelize(upto(1), 1).pipe("yes").take(3) == Lines{"y", "y", "y"});
+}
+
+TEST_CASE("pipe: what fails is told", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto numbers = context.parallelize(upto(2), 1);
+  CHECK_THROWS_WITH(numbers.pipe({"sh", "-c", "exit 7"}).count(),
+                    Contains("Subprocess exited with status 7. Command ran: sh -c exit 7"));
+  CHECK_THROWS_WITH(numbers.pipe("no-such-program x").count(),
+                    Contains("cannot start 'no-such-program'"));
+  CHECK_THROWS_WITH(numbers
+                        .map([](int x) {
+                          if (x == 2) throw std::runtime_error("two");
+                          return x;
+                        })
+                        .pipe("cat")
+                        .count(),
+                    Contains("two"));
+}
+
+TEST_CASE("pipe: a working directory of its own has links to all that is here", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  const fs::path here = fs::path(runtime.services.directory) / "work";
+  fs::create_directories(here);
+  fs::current_path(here);
+  std::ofstream("shipped") << "text\n";
+  PipeOptions options;
+  options.separate_working_directory = true;
+  const auto lines = context.parallelize(upto(1), 1)
+                         .pipe({"sh", "-c", "cat shipped; touch made; pwd"}, options)
+                         .collect();
+  const bool made_here = fs::exists("made");
+  const bool tasks_left = fs::exists("tasks") && !fs::is_empty("tasks");
+  fs::current_path(before);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == "text");
+  CHECK_THAT(lines[1], Contains("/tasks/"));
+  CHECK_FALSE(made_here);
+  CHECK_FALSE(tasks_left);
+}
