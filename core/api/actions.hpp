@@ -220,17 +220,18 @@ class Actions {
     self().act(core::ForeachPartition<F>{std::move(f)}, self().all(), "foreachPartition", site,
                [](int32_t) {});
   }
-  /// One file a partition, one line a record, in the new directory `path`.
-  void save_as_text_file(const std::string& path, Site site = Site::current()) const {
-    core::OutputDirectory directory(self().context(), path);
-    try {
-      self().act(core::SaveText{{directory.path()}}, self().all(), "saveAsTextFile", site,
-                 [](int32_t) {});
-    } catch (...) {
-      directory.abort();
-      throw;
-    }
-    directory.commit();
+  /// One file a partition, one line a record, in the new directory `path`; compressed if it is said
+  /// how. Errors: the directory exists; a disk fails.
+  void save_as_text_file(const std::string& path, Compression how = Compression::None,
+                         Site site = Site::current()) const {
+    save(path, "saveAsTextFile", site, [how](const std::string& directory) {
+      return core::SaveText{{directory}, {how}};
+    });
+  }
+  /// One file a partition, for Context::object_file() of the same type. Errors: as above.
+  void save_as_object_file(const std::string& path, Site site = Site::current()) const {
+    save(path, "saveAsObjectFile", site,
+         [](const std::string& directory) { return core::SaveObjects{{directory}}; });
   }
   std::map<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
     return self()
@@ -317,6 +318,17 @@ class Actions {
 
  private:
   friend class LocalRecords<T>;
+  template <class Writer>
+  void save(const std::string& path, const char* operation, Site site, Writer writer) const {
+    core::OutputDirectory directory(self().context(), path);
+    try {
+      self().act(writer(directory.path()), self().all(), operation, site, [](int32_t) {});
+    } catch (...) {
+      directory.abort();
+      throw;
+    }
+    directory.commit();
+  }
   const Rdd<T>& self() const { return static_cast<const Rdd<T>&>(*this); }
   static void append_encoded(const Payload& part, std::vector<owned_t<T>>& records) {
     core::each_encoded<T>(part.view(),

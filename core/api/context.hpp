@@ -55,6 +55,22 @@ class Context {
   /// ends. Errors: `Input path does not exist: file:/…` when nothing is there.
   Rdd<std::string_view> text_file(const std::string& path, int32_t min_partitions = 0,
                                   Site site = Site::current());
+  /// (URL, content) of each file at `path`, as above; several files a partition.
+  Rdd<std::pair<std::string, std::string>> whole_text_files(const std::string& path,
+                                                            int32_t min_partitions = 0,
+                                                            Site site = Site::current());
+  /// Records of `length` bytes. Errors: a file that does not hold whole records.
+  Rdd<std::string_view> binary_records(const std::string& path, int64_t length,
+                                       Site site = Site::current());
+  /// What save_as_object_file() wrote, a file a partition. Errors: a task fails where the type is
+  /// another one, or the file damaged.
+  template <class T>
+  Rdd<T> object_file(const std::string& path, Site site = Site::current());
+  /// Partition i holds values[i].first and would rather run on the hosts values[i].second. Source:
+  /// Spark SparkContext.makeRDD.
+  template <class T>
+  Rdd<T> make_rdd(const std::vector<std::pair<T, std::vector<std::string>>>& values,
+                  Site site = Site::current());
   template <class T>
   Rdd<T> empty_rdd(Site site = Site::current());
   template <class T>
@@ -179,6 +195,7 @@ class Context {
   bool is_checkpointed(const core::Node& node) const;
 
  private:
+  std::vector<std::string> files_at(const std::string& path);
   core::JobRequest new_job(const char* operation, const Site& site) const;
   bool has_checkpoint_dir() const;
   struct State;

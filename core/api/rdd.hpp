@@ -5,6 +5,7 @@
 // capture(values..., lambda).
 #pragma once
 
+#include "core/api/input/files.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/shared.hpp"
 #include "core/api/steps/action.hpp"
@@ -358,6 +359,29 @@ Rdd<T> Context::parallelize(const std::vector<T>& values, int32_t slices, Site s
       core::encode<T>(out, values[k]);
   }
   adopt(*node, {"ParallelCollectionRDD", "parallelize", site}, {});
+  return {*this, std::move(node)};
+}
+
+template <class T>
+Rdd<T> Context::make_rdd(const std::vector<std::pair<T, std::vector<std::string>>>& values,
+                         Site site) {
+  auto node = std::make_unique<core::ParallelizeNode<T>>();
+  node->num_partitions = static_cast<int32_t>(values.size());
+  for (const auto& [value, hosts] : values) {
+    Encoder out(node->source_data.emplace_back());
+    core::encode<T>(out, value);
+    node->preferred.push_back(hosts);
+  }
+  adopt(*node, {"ParallelCollectionRDD", "makeRDD", site}, {});
+  return {*this, std::move(node)};
+}
+
+template <class T>
+Rdd<T> Context::object_file(const std::string& path, Site site) {
+  auto node = std::make_unique<core::ObjectFileNode<T>>();
+  for (const std::string& file : files_at(path)) node->source_data.push_back(core::to_bytes(file));
+  node->num_partitions = static_cast<int32_t>(node->source_data.size());
+  adopt(*node, {"MapPartitionsRDD", "objectFile", site}, {});
   return {*this, std::move(node)};
 }
 

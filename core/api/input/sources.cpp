@@ -5,6 +5,7 @@
 
 #include "core/api/rdd.hpp"
 #include "core/api/runtime/input_paths.hpp"
+#include "net/byte_source.hpp"
 
 namespace tinderbox {
 namespace core {
@@ -41,16 +42,19 @@ class RangeCursor final : public Cursor<int64_t> {
 /// on.
 class LineCursor final : public Cursor<std::string_view> {
  public:
-  LineCursor(TaskContext& context, std::unique_ptr<net::ReadFile> file, const InputSplit& split)
+  LineCursor(TaskContext& context, std::unique_ptr<net::ByteSource> bytes, const InputSplit& split)
       : context_(context),
-        file_(std::move(file)),
-        read_at_(split.offset > 0 ? split.offset - 1 : 0),
+        bytes_(std::move(bytes)),
+        read_at_(before(split)),
         end_(split.offset + split.length),
         skip_first_(split.offset > 0),
         done_(split.length == 0) {
     buffer_.resize(
         static_cast<size_t>(std::min<int64_t>(kTextBatch, std::max<int64_t>(split.length, 4096))));
   }
+
+  /// Where the bytes of a split begin.
+  static int64_t before(const InputSplit& split) { return split.offset > 0 ? split.offset - 1 : 0; }
 
   bool next(Sink<std::string_view> out) override {
     if (done_) return false;
@@ -67,8 +71,7 @@ class LineCursor final : public Cursor<std::string_view> {
     pos_ = 0;
     have_ = rest;
     if (rest > buffer_.size() / 2) buffer_.resize(buffer_.size() * 2);
-    const size_t got =
-        or_throw(file_->read_at(read_at_, buffer_.data() + rest, buffer_.size() - rest));
+    const size_t got = or_throw(bytes_->read(buffer_.data() + rest, buffer_.size() - rest));
     eof_ = got < buffer_.size() - rest;
     read_at_ += static_cast<int64_t>(got);
     have_ += got;
@@ -109,7 +112,7 @@ class LineCursor final : public Cursor<std::string_view> {
   }
 
   TaskContext& context_;
-  std::unique_ptr<net::ReadFile> file_;
+  std::unique_ptr<net::ByteSource> bytes_;
   int64_t read_at_;  // where the next read begins
   int64_t end_;
   bool skip_first_;
@@ -167,7 +170,10 @@ std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition,
                                                          TaskContext& context) const {
   const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
   auto file = or_throw(context.services->files().open(split.path));
-  return std::make_unique<LineCursor>(context, std::move(file), split);
+  auto bytes =
+      net::decompressed(net::compression_of(split.path),
+                        net::bytes_of(std::move(file), LineCursor::before(split)), split.path);
+  return std::make_unique<LineCursor>(context, std::move(bytes), split);
 }
 
 Payload read_checkpoint(const std::string& directory, int32_t partition, TaskContext& context) {

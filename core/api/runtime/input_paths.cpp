@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "conf/values/resources.hpp"
+#include "net/byte_source.hpp"
 
 namespace tinderbox::core {
 namespace {
 
-constexpr int64_t kMaxSplit = int64_t{128} << 20;
 constexpr double kSlop = 1.1;
 
 bool hidden(const std::string& name) { return name.starts_with('.') || name.starts_with('_'); }
@@ -68,19 +69,12 @@ std::vector<std::string> match(net::Files& files, const std::string& pattern) {
   return found;
 }
 
-/// What Hadoop's codecs would decompress.
-bool compressed(const std::string& path) {
-  constexpr std::string_view kSuffixes[] = {".gz", ".bz2",    ".zst",     ".lz4",
-                                            ".xz", ".snappy", ".deflate", ".gzip"};
-  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
-                     [&](std::string_view suffix) { return path.ends_with(suffix); });
-}
-
 Result<bool> add_file(net::Files& files, const std::string& path, int64_t size,
                       std::vector<InputFile>& out) {
-  if (compressed(path))
+  if (const auto suffix = net::unreadable_suffix(path); !suffix.empty())
     return Error{"Input path is compressed: file:" + path +
-                 "; uncompress it first, only plain text is read"};
+                 "; uncompress it first, of compressed "
+                 "files only .gz and .zst are read"};
   // Tasks would try in vain, again and again. A pipe and a device can't be opened either.
   if (const auto opened = files.open(path); !opened)
     return Error{"Input path cannot be read: " + opened.error().message +
@@ -161,6 +155,10 @@ std::vector<InputSplit> split_inputs(const std::vector<InputFile>& files, int32_
   const int64_t size = std::max<int64_t>(1, std::min(goal, kMaxSplit));
   std::vector<InputSplit> splits;
   for (const auto& file : files) {
+    if (net::compression_of(file.path) != net::Compression::None) {
+      splits.push_back({file.path, 0, std::numeric_limits<int64_t>::max()});
+      continue;
+    }
     int64_t left = file.size;
     for (; static_cast<double>(left) / static_cast<double>(size) > kSlop; left -= size) {
       splits.push_back({file.path, file.size - left, size});

@@ -54,8 +54,10 @@ void OutputDirectory::commit() {
 
 void OutputDirectory::abort() { (void)context_.runtime().files().remove_tree(path_ + kTemporary); }
 
-PartFile::PartFile(const std::string& directory, TaskContext& context) : context_(context) {
-  const std::string part = padded("/part-%05lld", context.partition);
+PartFile::PartFile(const std::string& directory, TaskContext& context, net::Compression how)
+    : context_(context), how_(how) {
+  const std::string part =
+      padded("/part-%05lld", context.partition) + std::string(net::suffix_of(how));
   attempt_directory_ = directory + kTemporary + "/attempt_" + std::to_string(context.stage.value) +
                        padded("_%06lld_", context.partition) + std::to_string(context.id.value);
   attempt_path_ = attempt_directory_ + part;
@@ -72,6 +74,7 @@ PartFile::~PartFile() {
 }
 
 void PartFile::flush() {
+  if (how_ != net::Compression::None && !buffer_.empty()) buffer_ = net::compressed(how_, buffer_);
   or_throw(file_->append(buffer_), "Cannot write " + attempt_path_);
   context_.metrics.output_bytes += static_cast<int64_t>(buffer_.size());
   buffer_.clear();

@@ -4,6 +4,13 @@
 #include "core/api/context.hpp"
 #include "core/api/input/text.hpp"
 #include "core/api/steps/node.hpp"
+#include "net/byte_source.hpp"
+
+namespace tinderbox {
+
+using net::Compression;
+
+}  // namespace tinderbox
 
 namespace tinderbox::core {
 
@@ -27,7 +34,8 @@ class OutputDirectory {
 /// One attempt's `part-NNNNN`. Thread: one task's.
 class PartFile {
  public:
-  PartFile(const std::string& directory, TaskContext& context);
+  PartFile(const std::string& directory, TaskContext& context,
+           net::Compression how = net::Compression::None);
   ~PartFile();
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
@@ -45,6 +53,7 @@ class PartFile {
   static constexpr size_t kFlush = 256 << 10;
   void flush();
   TaskContext& context_;
+  net::Compression how_;
   std::string attempt_directory_, attempt_path_, final_path_;
   std::unique_ptr<net::WriteFile> file_;
   Bytes buffer_;
@@ -53,10 +62,11 @@ class PartFile {
 
 struct SaveText {
   Datum<std::string> directory;
-  auto parts() const { return std::tie(directory); }
+  Datum<net::Compression> how;
+  auto parts() const { return std::tie(directory, how); }
   template <class T>
   void operator()(Cursor<T>& in, TaskContext& context) const {
-    PartFile file(directory.value, context);
+    PartFile file(directory.value, context, how.value);
     drive<T>(in, context, [&](T&& record) {
       append_text<T>(file.buffer(), record);
       file.buffer() += '\n';

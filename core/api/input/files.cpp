@@ -1,0 +1,222 @@
+#include "core/api/input/files.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/api/input/sources.hpp"
+#include "core/api/rdd.hpp"
+#include "net/byte_source.hpp"
+
+namespace tinderbox {
+namespace core {
+namespace {
+
+constexpr size_t kRecordsBatch = 256 << 10;
+constexpr size_t kWholeBatch = 1 << 20;
+constexpr const char* kMagic = "tinderbox objects 1 ";
+
+template <class T>
+T or_throw(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+std::string content_of(const std::string& path, TaskContext& context) {
+  auto bytes =
+      net::decompressed(net::compression_of(path),
+                        net::bytes_of(or_throw(context.services->files().open(path))), path);
+  std::string content;
+  for (size_t got = kWholeBatch; got == kWholeBatch;) {
+    const size_t had = content.size();
+    content.resize(had + kWholeBatch);
+    got = or_throw(bytes->read(content.data() + had, kWholeBatch));
+    content.resize(had + got);
+  }
+  context.metrics.input_bytes += static_cast<int64_t>(content.size());
+  ++context.metrics.input_records;
+  return content;
+}
+
+class WholeFilesCursor final : public Cursor<WholeFilesNode::Record> {
+ public:
+  WholeFilesCursor(std::vector<std::string> paths, TaskContext& context)
+      : context_(context), paths_(std::move(paths)) {}
+  bool next(Sink<WholeFilesNode::Record> out) override {
+    if (at_ == paths_.size()) return false;
+    const std::string& path = paths_[at_++];
+    return out({"file:" + path, content_of(path, context_)}) && at_ < paths_.size();
+  }
+
+ private:
+  TaskContext& context_;
+  const std::vector<std::string> paths_;
+  size_t at_ = 0;
+};
+
+class FixedRecordsCursor final : public Cursor<std::string_view> {
+ public:
+  FixedRecordsCursor(const InputSplit& split, int64_t length, TaskContext& context)
+      : context_(context),
+        bytes_(net::bytes_of(or_throw(context.services->files().open(split.path)), split.offset)),
+        path_(split.path),
+        length_(static_cast<size_t>(length)),
+        left_(split.length) {
+    buffer_.resize(std::max<size_t>(kRecordsBatch / length_, 1) * length_);
+  }
+  bool next(Sink<std::string_view> out) override {
+    const auto wanted =
+        static_cast<size_t>(std::min<int64_t>(left_, static_cast<int64_t>(buffer_.size())));
+    if (or_throw(bytes_->read(buffer_.data(), wanted)) != wanted)
+      throw std::runtime_error("'" + path_ + "' became shorter while it was read");
+    left_ -= static_cast<int64_t>(wanted);
+    context_.metrics.input_bytes += static_cast<int64_t>(wanted);
+    for (size_t at = 0; at < wanted; at += length_) {
+      ++context_.metrics.input_records;
+      if (!out(std::string_view(buffer_).substr(at, length_))) return false;
+    }
+    return left_ > 0;
+  }
+
+ private:
+  TaskContext& context_;
+  std::unique_ptr<net::ByteSource> bytes_;
+  const std::string path_;
+  const size_t length_;
+  int64_t left_;
+  Bytes buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cursor<WholeFilesNode::Record>> WholeFilesNode::open(int32_t partition,
+                                                                     TaskContext& context) const {
+  return std::make_unique<WholeFilesCursor>(
+      from_bytes<std::vector<std::string>>(source_bytes(*this, partition, context)), context);
+}
+
+std::unique_ptr<Cursor<std::string_view>> FixedRecordsNode::open(int32_t partition,
+                                                                 TaskContext& context) const {
+  const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
+  return std::make_unique<FixedRecordsCursor>(split, length_, context);
+}
+
+std::vector<InputSplit> split_records(const std::vector<InputFile>& files, int64_t length,
+                                      int32_t min_partitions) {
+  if (length <= 0)
+    throw std::invalid_argument("the length of records must be positive, but was " +
+                                std::to_string(length));
+  int64_t total = 0;
+  for (const InputFile& file : files) {
+    total += file.size;
+    if (file.size % length != 0)
+      throw std::runtime_error("Partial record(length = " + std::to_string(file.size % length) +
+                               ") found at the end of file:" + file.path);
+  }
+  const int64_t goal = total / std::max(min_partitions, 1);
+  const int64_t size = std::max<int64_t>(std::min(goal, kMaxSplit) / length, 1) * length;
+  std::vector<InputSplit> splits;
+  for (const InputFile& file : files)
+    for (int64_t at = 0; at < file.size; at += size)
+      splits.push_back({file.path, at, std::min(size, file.size - at)});
+  return splits;
+}
+
+std::vector<std::vector<std::string>> group_files(const std::vector<InputFile>& files,
+                                                  int32_t min_partitions) {
+  int64_t total = 0, group = 0;
+  for (const InputFile& file : files) total += file.size;
+  const int32_t parts = std::max(min_partitions, 1);
+  const int64_t goal = (total + parts - 1) / parts;
+  std::vector<std::vector<std::string>> groups;
+  for (const InputFile& file : files) {
+    if (groups.empty() || group + file.size > goal) {
+      groups.emplace_back();
+      group = 0;
+    }
+    groups.back().push_back(file.path);
+    group += file.size;
+  }
+  return groups;
+}
+
+ObjectPart::ObjectPart(const std::string& directory, const std::string& type, TaskContext& context)
+    : file_(directory, context) {
+  seal_piece(kMagic + type, false, file_.buffer());
+}
+
+void ObjectPart::added() {
+  if (records_.size() >= kPieceBytes) seal();
+  file_.line_added();
+}
+
+void ObjectPart::seal() {
+  if (!records_.empty()) seal_piece(records_, true, file_.buffer());
+  records_.clear();
+}
+
+void ObjectPart::commit() {
+  seal();
+  file_.commit();
+}
+
+namespace {
+
+Payload whole_file(const std::string& path, TaskContext& context) {
+  const auto file = or_throw(context.services->files().open(path));
+  context.metrics.input_bytes += file->size();
+  return or_throw(file->view(0, file->size()));
+}
+
+}  // namespace
+
+ObjectFile::ObjectFile(const std::string& path, const std::string& type, TaskContext& context)
+    : path_(path), bytes_(whole_file(path, context)), pieces_(bytes_.view()) {
+  const auto first = next();
+  if (!first || !first->starts_with(kMagic))
+    throw std::runtime_error("'" + path_ + "' is no file of objects");
+  if (const auto is = first->substr(std::string_view(kMagic).size()); is != type)
+    throw std::runtime_error("'" + path_ + "' holds objects of the type " + std::string(is) +
+                             ", not of " + type + " (as the compiler names them)");
+}
+
+std::optional<std::string_view> ObjectFile::next() {
+  if (pieces_.done()) return {};
+  const Result<std::string_view> piece = pieces_.next();
+  if (!piece) throw std::runtime_error("'" + path_ + "' is damaged: " + piece.error().message);
+  return *piece;
+}
+
+}  // namespace core
+
+Rdd<std::pair<std::string, std::string>> Context::whole_text_files(const std::string& path,
+                                                                   int32_t min_partitions,
+                                                                   Site site) {
+  if (min_partitions == 0) min_partitions = default_min_partitions();
+  auto node = std::make_unique<core::WholeFilesNode>();
+  for (const auto& group :
+       core::group_files(core::or_throw(core::list_inputs(runtime_.files(), path)), min_partitions))
+    node->source_data.push_back(core::to_bytes(group));
+  node->num_partitions = static_cast<int32_t>(node->source_data.size());
+  adopt(*node, {"WholeTextFileRDD", "wholeTextFiles", site}, {});
+  return {*this, std::move(node)};
+}
+
+Rdd<std::string_view> Context::binary_records(const std::string& path, int64_t length, Site site) {
+  auto node = std::make_unique<core::FixedRecordsNode>(length);
+  for (const auto& split :
+       core::split_records(core::or_throw(core::list_inputs(runtime_.files(), path)), length,
+                           default_min_partitions()))
+    node->source_data.push_back(core::to_bytes(split));
+  node->num_partitions = static_cast<int32_t>(node->source_data.size());
+  adopt(*node, {"MapPartitionsRDD", "binaryRecords", site}, {});
+  return {*this, std::move(node)};
+}
+
+std::vector<std::string> Context::files_at(const std::string& path) {
+  std::vector<std::string> paths;
+  for (const auto& file : core::or_throw(core::list_inputs(runtime_.files(), path)))
+    paths.push_back(file.path);
+  return paths;
+}
+
+}  // namespace tinderbox

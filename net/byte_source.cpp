@@ -1,0 +1,204 @@
+#include "net/byte_source.hpp"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace tinderbox::net {
+namespace {
+
+constexpr size_t kInput = 128 << 10;
+constexpr int kGzip = 15 + 16;  // the largest window, a gzip header
+
+class FileBytes final : public ByteSource {
+ public:
+  FileBytes(std::unique_ptr<ReadFile> file, int64_t at) : file_(std::move(file)), at_(at) {}
+  Result<size_t> read(char* to, size_t n) override {
+    Result<size_t> got = file_->read_at(at_, to, n);
+    if (got) at_ += static_cast<int64_t>(*got);
+    return got;
+  }
+
+ private:
+  std::unique_ptr<ReadFile> file_;
+  int64_t at_;
+};
+
+/// What both kinds share: a part of the input at a time, the output as much as is asked for.
+class Decompressor : public ByteSource {
+ public:
+  Decompressor(std::unique_ptr<ByteSource> from, std::string name)
+      : from_(std::move(from)), name_(std::move(name)), input_(kInput) {}
+
+  Result<size_t> read(char* to, size_t n) final {
+    size_t made = 0;
+    while (made < n) {
+      if (at_ == have_ && !ended_) {
+        if (Result<bool> more = refill(); !more) return more.error();
+      }
+      const Result<size_t> got = step(to + made, n - made);
+      if (!got) return got.error();
+      made += *got;
+      if (*got == 0 && at_ == have_ && ended_) {
+        if (inside()) return Error{"'" + name_ + "' is cut short: its compressed data do not end"};
+        break;
+      }
+    }
+    return made;
+  }
+
+ protected:
+  /// Takes from input_ [at_, have_) and moves at_; returns how many bytes it made.
+  virtual Result<size_t> step(char* to, size_t n) = 0;
+  /// Whether a member has begun and not ended.
+  virtual bool inside() const = 0;
+  Error damaged(const std::string& why) const {
+    return Error{"'" + name_ + "' is damaged: " + why};
+  }
+
+  std::unique_ptr<ByteSource> from_;
+  const std::string name_;
+  std::vector<char> input_;
+  size_t at_ = 0, have_ = 0;
+
+ private:
+  Result<bool> refill() {
+    const Result<size_t> got = from_->read(input_.data(), input_.size());
+    if (!got) return got.error();
+    at_ = 0;
+    have_ = *got;
+    ended_ = have_ < input_.size();
+    return true;
+  }
+  bool ended_ = false;
+};
+
+class Gunzip final : public Decompressor {
+ public:
+  Gunzip(std::unique_ptr<ByteSource> from, std::string name)
+      : Decompressor(std::move(from), std::move(name)) {
+    if (inflateInit2(&stream_, kGzip) != Z_OK) throw std::bad_alloc();
+  }
+  ~Gunzip() override { inflateEnd(&stream_); }
+
+ private:
+  Result<size_t> step(char* to, size_t n) override {
+    if (at_ == have_) return size_t{0};
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.data() + at_);
+    stream_.avail_in = static_cast<uInt>(have_ - at_);
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    const auto room = static_cast<uInt>(std::min<size_t>(n, 1u << 30));
+    stream_.avail_out = room;
+    inside_ = true;
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    at_ = have_ - stream_.avail_in;
+    if (result == Z_STREAM_END) {
+      inside_ = false;
+      inflateReset(&stream_);  // another member may follow
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      return damaged(stream_.msg ? stream_.msg : "no gzip data");
+    }
+    return size_t{room - stream_.avail_out};
+  }
+  bool inside() const override { return inside_; }
+
+  z_stream stream_{};
+  bool inside_ = false;
+};
+
+class Unzstd final : public Decompressor {
+ public:
+  Unzstd(std::unique_ptr<ByteSource> from, std::string name)
+      : Decompressor(std::move(from), std::move(name)), stream_(ZSTD_createDStream()) {
+    if (!stream_) throw std::bad_alloc();
+  }
+  ~Unzstd() override { ZSTD_freeDStream(stream_); }
+
+ private:
+  Result<size_t> step(char* to, size_t n) override {
+    ZSTD_inBuffer in{input_.data(), have_, at_};
+    ZSTD_outBuffer out{to, n, 0};
+    if (at_ == have_ && !inside_) return size_t{0};
+    const size_t result = ZSTD_decompressStream(stream_, &out, &in);
+    at_ = in.pos;
+    if (ZSTD_isError(result)) return damaged(ZSTD_getErrorName(result));
+    inside_ = result != 0;
+    return out.pos;
+  }
+  bool inside() const override { return inside_; }
+
+  ZSTD_DStream* stream_;
+  bool inside_ = false;
+};
+
+Bytes gzipped(std::string_view bytes) {
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
+    throw std::bad_alloc();
+  Bytes out(deflateBound(&stream, bytes.size()), 0);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+Bytes zstandard(std::string_view bytes) {
+  Bytes out(ZSTD_compressBound(bytes.size()), 0);
+  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset) {
+  return std::make_unique<FileBytes>(std::move(file), offset);
+}
+
+Compression compression_of(std::string_view name) {
+  if (name.ends_with(".gz") || name.ends_with(".gzip")) return Compression::Gzip;
+  return name.ends_with(".zst") ? Compression::Zstd : Compression::None;
+}
+
+std::string_view suffix_of(Compression how) {
+  return how == Compression::Gzip ? ".gz" : how == Compression::Zstd ? ".zst" : "";
+}
+
+std::string_view unreadable_suffix(std::string_view name) {
+  for (const std::string_view suffix : {".bz2", ".lz4", ".xz", ".snappy", ".deflate"})
+    if (name.ends_with(suffix)) return suffix;
+  return {};
+}
+
+std::unique_ptr<ByteSource> decompressed(Compression how, std::unique_ptr<ByteSource> from,
+                                         std::string name) {
+  switch (how) {
+    case Compression::Gzip:
+      return std::make_unique<Gunzip>(std::move(from), std::move(name));
+    case Compression::Zstd:
+      return std::make_unique<Unzstd>(std::move(from), std::move(name));
+    case Compression::None:
+      break;
+  }
+  return from;
+}
+
+Bytes compressed(Compression how, std::string_view bytes) {
+  switch (how) {
+    case Compression::Gzip:
+      return gzipped(bytes);
+    case Compression::Zstd:
+      return zstandard(bytes);
+    case Compression::None:
+      break;
+  }
+  return Bytes(bytes);
+}
+
+}  // namespace tinderbox::net
