@@ -16,6 +16,7 @@
 #include "core/api/steps/shuffled.hpp"
 #include "core/api/steps/transform.hpp"
 #include "core/api/storage_levels.hpp"
+#include "core/plan/debug_string.hpp"
 
 namespace tinderbox {
 
@@ -283,6 +284,8 @@ class Rdd : public Actions<T>,
   // ---- what it is ----
 
   RddId id() const { return node_->id; }
+  /// Its lineage in Spark's layout, a line an Rdd.
+  std::string to_debug_string() const { return core::debug_string(*node_); }
   int32_t num_partitions() const { return node_->num_partitions; }
   /// Those that the stage which computes it reads; for Context::submit_map_stage.
   std::vector<core::ShufflePtr> shuffles() const { return Context::shuffles_of(node_); }

@@ -1,0 +1,55 @@
+// Lineage as a person reads it, in Spark's layout.
+#include "core/plan/debug_string.hpp"
+
+#include <regex>
+
+#include "tests/core/api/values.hpp"
+
+using namespace tinderbox;
+using tests::IntPairs;
+using tests::LocalRuntime;
+using tests::Sum;
+using tests::upto;
+
+namespace {
+
+/// Without the places in this file.
+std::string shape(const std::string& text) {
+  return std::regex_replace(text, std::regex(" at \\S+:\\d+"), "");
+}
+
+}  // namespace
+
+TEST_CASE("to_debug_string: stages stand below each other, a shuffle between them", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto counts = context.parallelize(upto(10), 12)
+                    .map([](int x) { return std::pair(x % 3, x); })
+                    .reduce_by_key(Sum{}, 3)
+                    .filter([](const auto& r) { return r.second > 0; });
+  counts.cache();
+  CHECK(shape(counts.to_debug_string()) ==
+        "(3) MapPartitionsRDD[3] at filter [Memory Deserialized 1x Replicated]\n"
+        " |  ShuffledRDD[2] at reduceByKey []\n"
+        " +-(12) MapPartitionsRDD[1] at map []\n"
+        "    |   ParallelCollectionRDD[0] at parallelize []");
+}
+
+TEST_CASE("to_debug_string: several parents, all but the last with a bar beside", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto left = context.parallelize(IntPairs{{1, 2}}, 2);
+  auto both = left.union_with(context.parallelize(IntPairs{{1, 2}}, 1)).cogroup(left, 4);
+  CHECK(shape(both.to_debug_string()) ==
+        "(4) CoGroupedRDD[3] at cogroup []\n"
+        " +-(3) UnionRDD[2] at union []\n"
+        " |  |  ParallelCollectionRDD[0] at parallelize []\n"
+        " |  |  ParallelCollectionRDD[1] at parallelize []\n"
+        " +-(2) ParallelCollectionRDD[0] at parallelize []");
+}
+
+TEST_CASE("storage levels in Spark's words", "[rdd]") {
+  CHECK(core::describe(MEMORY_AND_DISK_SER_2) == "Disk Memory Serialized 2x Replicated");
+  CHECK(core::describe(OFF_HEAP) == "Disk Memory (off heap) Serialized 1x Replicated");
+  CHECK(core::describe(DISK_ONLY) == "Disk Serialized 1x Replicated");
+}
