@@ -183,6 +183,7 @@ class Context {
   static std::vector<core::ShufflePtr> shuffles_of(const core::NodePtr& node);
   core::Runtime& runtime() { return runtime_; }
   BroadcastId new_broadcast_id() { return {next_broadcast_++}; }
+  int64_t new_async_number() { return next_async_++; }
   AccumulatorId new_accumulator_id() { return {next_accumulator_++}; }
   void persist(const core::NodePtr& node, const core::StorageLevel& level);
   void unpersist(const core::NodePtr& node);
@@ -208,6 +209,7 @@ class Context {
   std::atomic<int32_t> next_shuffle_{0};
   std::atomic<int64_t> next_broadcast_{0};
   std::atomic<int64_t> next_accumulator_{0};
+  std::atomic<int64_t> next_async_{0};
 };
 
 /// Path of a shipped file (--files, --archives, add_file) as the running task finds it. Source:

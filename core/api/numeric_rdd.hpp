@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "core/api/actions.hpp"
+#include "core/api/rdd.hpp"
+#include "core/api/statistics.hpp"
 
 namespace tinderbox {
 

@@ -2,7 +2,8 @@
 // driver.
 #pragma once
 
-#include "core/api/actions.hpp"
+#include "core/api/rdd.hpp"
+#include "core/api/statistics.hpp"
 
 namespace tinderbox {
 

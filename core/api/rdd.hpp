@@ -31,6 +31,8 @@ using Element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
 template <class T>
 class Actions;  // core/api/actions.hpp
 template <class T>
+class AsyncActions;  // core/api/async.hpp
+template <class T>
 class NumericOperations;  // core/api/numeric_rdd.hpp
 template <class T>
 class PairOperations;  // core/api/pair_rdd.hpp
@@ -41,6 +43,7 @@ class RddBarrier;  // core/api/barrier.hpp
 
 template <class T>
 class Rdd : public Actions<T>,
+            public AsyncActions<T>,
             public NumericOperations<T>,
             public PairOperations<T>,
             public PairSamples<T> {
@@ -409,6 +412,7 @@ Rdd<T> Context::union_all(const std::vector<Rdd<T>>& inputs, Site site) {
 }  // namespace tinderbox
 
 #include "core/api/actions.hpp"
+#include "core/api/async.hpp"
 #include "core/api/barrier.hpp"
 #include "core/api/numeric_rdd.hpp"
 #include "core/api/pair_rdd.hpp"

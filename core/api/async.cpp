@@ -1,0 +1,87 @@
+#include "core/api/async.hpp"
+
+#include <thread>
+
+#include "net/mutex.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+/// How often a cancelled job is cancelled again: it may begin its next one meanwhile.
+constexpr std::chrono::milliseconds kAgain{10};
+
+}  // namespace
+
+class AsyncJob::Impl {
+ public:
+  Impl(Context& context, std::function<void()> body)
+      : context_(context),
+        tag_("tinderbox-async-" + std::to_string(context.new_async_number())),
+        thread_([this, body = std::move(body), properties = context.local_properties()] {
+          context_.set_local_properties(properties);
+          context_.add_job_tag(tag_);
+          run(body);
+        }) {}
+  ~Impl() { thread_.join(); }
+
+  void cancel() {
+    net::Lock lock(mutex_);
+    cancelled_ = true;
+    while (!done_) {
+      lock.unlock();
+      context_.cancel_jobs_with_tag(tag_);
+      lock.lock();
+      if (!done_) ended_.wait_for(lock, kAgain);
+    }
+  }
+  void wait() const {
+    net::Lock lock(mutex_);
+    while (!done_) ended_.wait(lock);
+  }
+  bool done() const {
+    net::Lock lock(mutex_);
+    return done_;
+  }
+  void rethrow() const {
+    net::Lock lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void run(const std::function<void()>& body) {
+    std::exception_ptr failure;
+    try {
+      if (cancelled()) throw JobFailed("Job cancelled before it began");
+      body();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    net::Lock lock(mutex_);
+    failure_ = failure;
+    done_ = true;
+    ended_.notify_all();
+  }
+  bool cancelled() const {
+    net::Lock lock(mutex_);
+    return cancelled_;
+  }
+
+  Context& context_;
+  const std::string tag_;
+  mutable net::Mutex mutex_;
+  mutable net::Condition ended_;
+  bool cancelled_ GUARDED_BY(mutex_) = false;
+  bool done_ GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+AsyncJob::AsyncJob(Context& context, std::function<void()> body)
+    : impl_(std::make_unique<Impl>(context, std::move(body))) {}
+AsyncJob::~AsyncJob() = default;
+void AsyncJob::cancel() { impl_->cancel(); }
+void AsyncJob::wait() const { impl_->wait(); }
+bool AsyncJob::done() const { return impl_->done(); }
+void AsyncJob::rethrow() const { impl_->rethrow(); }
+
+}  // namespace tinderbox::core
