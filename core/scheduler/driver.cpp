@@ -192,7 +192,8 @@ void Driver::handle(PeerLost& event, Turn& turn) {
   const int32_t slot = executors_.of_peer(event.peer);
   executors_.peer_lost(event.peer);
   if (slot < 0 || executors_.at(slot).state == Executor::State::Removed) return;
-  if (!options_.cluster_manager || stopped_)
+  // Nobody else needs to say why one went that was to go.
+  if (!options_.cluster_manager || stopped_ || executors_.at(slot).killing)
     return remove_executor(slot, {kDisassociated, true}, {}, turn);
   executors_.deactivate(slot, Executor::State::LossPending);
   tasks_.executor_suspended(slot);

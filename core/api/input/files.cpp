@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/api/input/or_throw.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/rdd.hpp"
 #include "net/byte_source.hpp"
@@ -14,12 +15,6 @@ namespace {
 constexpr size_t kRecordsBatch = 256 << 10;
 constexpr size_t kWholeBatch = 1 << 20;
 constexpr const char* kMagic = "tinderbox objects 1 ";
-
-template <class T>
-T or_throw(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
 
 std::string content_of(const std::string& path, TaskContext& context) {
   auto bytes =

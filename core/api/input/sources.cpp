@@ -3,6 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/api/input/or_throw.hpp"
 #include "core/api/rdd.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "net/byte_source.hpp"
@@ -12,12 +13,6 @@ namespace core {
 namespace {
 
 constexpr size_t kTextBatch = 256 << 10;
-
-template <class T>
-T or_throw(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
 
 class RangeCursor final : public Cursor<int64_t> {
  public:

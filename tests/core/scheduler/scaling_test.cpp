@@ -355,6 +355,20 @@ TEST_CASE("whom the driver wants killed is told to end too", "[scaling]") {
   CHECK(reason_of_removal(c) == "Executor killed by driver.");
 }
 
+TEST_CASE("whom the driver wanted killed is gone when its connection ends", "[scaling]") {
+  DriverOptions o = scaled(0, 0, 4, 1);
+  o.cluster_manager = true;
+  Cluster c(o);
+  c.on(StartDriver{});
+  c.executor("A", 1);
+  c.advance(60s);
+  REQUIRE(c.effects<KillBackendExecutor>().size() == 1);
+  c.on(PeerLost{c.peers.at("A")});
+  CHECK(reason_of_removal(c) == "Executor killed by driver.");
+  c.on(BackendExecutorExited{ExecutorId{"A"}, 143, "Command exited with code 143", ""});
+  CHECK(c.seen<ExecutorRemoved>().size() == 1);
+}
+
 TEST_CASE("S1 a decommissioned executor is not alive, nor is its host when that goes too",
           "[scaling]") {
   Cluster c(test_options());
