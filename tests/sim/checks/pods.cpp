@@ -49,8 +49,10 @@ std::vector<std::string> claims_of(const Json& pod) {
 
 void PodChecks::made(const Json& pod, const std::vector<const Json*>& others) {
   const int64_t executor = std::atoll(label_of(pod, kExecutorLabel).c_str());
-  if (!there_.emplace(executor, There{}).second)
-    broken("an executor's pod was made twice", name(executor));
+  // One that nobody knew of was gone before the driver asked again.
+  const bool again = there_.contains(executor) && known_[executor].heard_of();
+  if (again) broken("an executor's pod was made twice", name(executor));
+  there_[executor] = {};
   const std::vector<std::string> claims = claims_of(pod);
   for (const std::string& claim : claims) {
     if (executor_in(claim) != executor) checks_.reached(Path::ClaimReused);

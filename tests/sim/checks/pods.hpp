@@ -65,7 +65,8 @@ class PodChecks {
     bool registered = false, failed = false, stuck = false, told = false, told_leaving = false;
     bool counts() const { return state != State::Over && !condemned; }
     bool waits() const { return counts() && state != State::Running; }
-    bool unseen() const { return counts() && state == State::Asked && !registered; }
+    bool heard_of() const { return state != State::Asked || registered; }
+    bool unseen() const { return counts() && !heard_of(); }
   };
   /// As it is.
   struct There {

@@ -35,6 +35,7 @@ conf::Pairs pairs_of(const Settings& s) {
       {k + "executor.missingPodDetectDelta", ms(p.missing_delta)},
       {k + "executor.deleteOnTermination", flag(p.delete_pods)},
       {k + "executor.enableApiWatcher", flag(p.watch)},
+      {k + "executor.apiPollingInterval", "5s"},
       {k + "driver.ownPersistentVolumeClaim", flag(p.own_claims)},
       {k + "driver.reusePersistentVolumeClaim", flag(p.reuse_claims)},
       {"spark.executor.cores", number(s.cores)},

@@ -265,6 +265,8 @@ void add_pods(Scenario& s, Random& r) {
   o.delete_pods = r.chance(850);
   o.decommission = s.settings.migration.on() || r.chance(400);
   o.watch = r.chance(900);
+  // What went between two lists is given up after that: the jobs' time is not to pass meanwhile.
+  if (!o.watch) o.creation_timeout = 20s;
   const int64_t more = r.between(1, 5);
   for (int64_t i = 0; i < more; ++i) {
     s.faults.push_back(random_fault(r, 10s, s.manager));

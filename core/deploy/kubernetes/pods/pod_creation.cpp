@@ -24,6 +24,7 @@ void PodManager::on(const ExecutorRegistered& e, Effects& out) {
   const int64_t number = number_of(e.executor);
   registered_[number] = now_;
   allocator_.registered(number);
+  births_.erase(number);  // it is there, shown or not
   failures_.served();
   served_ = true;
   held("", out);

@@ -54,6 +54,15 @@ TEST_CASE("a pod that was shown is not asked for again, though the answer was lo
   CHECK(b.names("Pod") == std::vector<std::string>{"count-1-exec-2"});
 }
 
+TEST_CASE("a pod whose executor has registered is not asked for again", "[pods]") {
+  PodBench b;
+  answer_pods_with(b, {kLost});
+  b.begin({{0, 1}});
+  b.feed(ExecutorRegistered{{"1"}});
+  b.pass(10s);
+  CHECK(b.count_seen("POST " + kPods) == 1);
+}
+
 TEST_CASE("a pod that may be there goes when its creation is refused after all", "[pods]") {
   PodBench b;
   answer_pods_with(b, {kLost, quota()});
