@@ -50,9 +50,11 @@ std::vector<std::string> claims_of(const Json& pod) {
 void PodChecks::made(const Json& pod, const std::vector<const Json*>& others) {
   const int64_t executor = std::atoll(label_of(pod, kExecutorLabel).c_str());
   // One that nobody knew of was gone before the driver asked again.
-  const bool again = there_.contains(executor) && known_[executor].heard_of();
-  if (again) broken("an executor's pod was made twice", name(executor));
+  const bool earlier = there_.contains(executor);
+  if (earlier && known_[executor].heard_of())
+    broken("an executor's pod was made twice", name(executor));
   there_[executor] = {};
+  there_[executor].earlier = earlier;
   const std::vector<std::string> claims = claims_of(pod);
   for (const std::string& claim : claims) {
     if (executor_in(claim) != executor) checks_.reached(Path::ClaimReused);
@@ -214,7 +216,7 @@ void PodChecks::tells(const PodGone& e) {
   if (e.exit_code && there.code != e.exit_code)
     broken("an executor's end with a wrong reason",
            name(executor) + " with exit code " + std::to_string(*e.exit_code));
-  if (!e.exit_code && !there.leaves && !there.gone)
+  if (!e.exit_code && !there.leaves && !there.gone && !there.earlier)
     broken("an executor was told to be deleted that is not", name(executor));
   if (!e.exit_code) checks_.reached(Path::PodDeletedTold);
 }

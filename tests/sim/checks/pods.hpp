@@ -28,7 +28,6 @@ class PodChecks {
   void made(const nlohmann::json& pod, const std::vector<const nlohmann::json*>& others);
   /// Its deletion began, by whomever.
   void leaves(int64_t executor) { there_[executor].leaves = true; }
-  void runs(int64_t executor) { there_[executor].ran = true; }
   /// Its container ended; a pod whose deletion began before has no code of its own.
   void ended(int64_t executor, int32_t code);
   void gone(int64_t executor) { there_[executor].gone = true; }
@@ -70,7 +69,8 @@ class PodChecks {
   };
   /// As it is.
   struct There {
-    bool ran = false, leaves = false, gone = false;
+    bool leaves = false, gone = false;
+    bool earlier = false;  // another pod of this number was, and is gone
     std::optional<int32_t> code;
   };
   struct Load {

@@ -121,7 +121,6 @@ void Nodes::begin(Life& life) {
                                   const auto at = lives_.find(uid);
                                   if (at != lives_.end()) ended(at->second, code);
                                 });
-  checks_.runs(std::atoll(id.c_str()));
   server_.change(life.name, [&](Json& p) {
     p["status"]["phase"] = "Running";
     p["status"]["podIP"] = life.node;  // it uses its node's network

@@ -37,8 +37,11 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   entry.uid = pod.uid;
   if (!pod.node.empty()) entry.node = pod.node;
   if (!pod.pod_ip.empty()) entry.ip = pod.pod_ip;
-  // It was still being made when it was deleted.
-  if (first && !has_ended(state) && pod.deletion_time.empty() && allocator_.was_removed(*number))
+  // It was still being made when it was deleted, or its executor is over for the driver. Of a set
+  // an event may still bear the number of an executor before.
+  const bool unwelcome = allocator_.was_removed(*number) || told_.contains(*number);
+  if (first && unwelcome && options_.kind == PodAllocator::Direct && !has_ended(state) &&
+      pod.deletion_time.empty())
     delete_pods({*number}, out);
   const std::string profile = pod.label(kProfileLabel);
   std::from_chars(profile.data(), profile.data() + profile.size(), entry.profile);

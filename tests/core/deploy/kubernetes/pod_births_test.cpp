@@ -223,6 +223,23 @@ TEST_CASE("a pod that comes after it was deleted is deleted again", "[pods]") {
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 2);
 }
 
+TEST_CASE("a pod whose executor has ended for the driver goes as soon as it is shown", "[pods]") {
+  PodBench b;
+  b.begin({{0, 1}});
+  SECTION("it was made again, as the answer to the first time was lost") {
+    b.show(b.pod(1, "Pending"));
+    b.show(b.pod(1, "Pending"), true);
+    REQUIRE(b.gone.size() == 1);
+    b.show(b.pod(1, "Pending"));
+  }
+  SECTION("the driver ended it before") {
+    b.feed(ExecutorRegistered{{"1"}});
+    b.feed(EndPod{{"1"}});
+    b.show(b.pod(1, "Running"));
+  }
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+}
+
 TEST_CASE("where pods are kept for what they did, those that did nothing go at the end", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
   b.begin({{0, 2}});
