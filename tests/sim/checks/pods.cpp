@@ -21,6 +21,8 @@ int64_t executor_in(const std::string& text) {
   return at == text.npos ? 0 : std::atoll(text.c_str() + at + before.size());
 }
 
+int64_t number_in(const Json& pod) { return std::atoll(label_of(pod, kExecutorLabel).c_str()); }
+
 bool on_pods(const ApiRequest& r) { return r.path.find("/pods") != r.path.npos; }
 bool on_many(const ApiRequest& r) { return r.path.find('?') != r.path.npos; }
 /// Whose pod or claim the object is. 0: it is neither.
@@ -47,19 +49,18 @@ std::vector<std::string> claims_of(const Json& pod) {
 
 // ---- what there is -----------------------------------------------------------------------------
 
+/// An answer may get lost, and the pod be gone when the next try comes, on its way since nobody
+/// knew of any: then there is another one of that number, which is to go as soon as it is shown.
 void PodChecks::made(const Json& pod, const std::vector<const Json*>& others) {
-  const int64_t executor = std::atoll(label_of(pod, kExecutorLabel).c_str());
-  // One that nobody knew of was gone before the driver asked again.
+  const int64_t executor = number_in(pod);
   const bool earlier = there_.contains(executor);
-  if (earlier && known_[executor].heard_of())
-    broken("an executor's pod was made twice", name(executor));
   there_[executor] = {};
   there_[executor].earlier = earlier;
-  const std::vector<std::string> claims = claims_of(pod);
-  for (const std::string& claim : claims) {
+  for (const std::string& claim : claims_of(pod)) {
     if (executor_in(claim) != executor) checks_.reached(Path::ClaimReused);
     for (const Json* other : others)
-      if (other != &pod && std::ranges::count(claims_of(*other), claim))
+      if (other != &pod && !earlier && !there_[number_in(*other)].earlier &&
+          std::ranges::count(claims_of(*other), claim))
         broken("a claim given twice", claim + " of " + name(executor));
   }
 }
@@ -143,6 +144,8 @@ void PodChecks::asks(const ApiRequest& r) {
   const int64_t executor = executor_of(object);
   if (executor == 0) return;
   const bool pod = object["kind"] == "Pod";
+  if (const auto at = known_.find(executor); pod && at != known_.end() && at->second.heard_of())
+    broken("an executor's pod was asked for again", name(executor));
   mention(executor, pod ? std::stoi(label_of(object, kProfileLabel)) : kUnknown);
 }
 
