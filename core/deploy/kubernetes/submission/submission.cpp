@@ -173,13 +173,21 @@ void Submission::pod_found(const ApiAnswered& e, Effects& out) {
 
 void Submission::next_dependent(Effects& out) {
   if (++next_ == options_.objects.size()) return deployed(out);
+  call(create_object(options_.name_space, dependent()), out);
+}
+
+Json Submission::dependent() const {
   Json object = Json::parse(options_.objects[next_]);
   set_owner(object, options_.pod_name, uid_);
-  call(apply_object(options_.name_space, object), out);
+  return object;
 }
 
 void Submission::dependent_answered(const ApiAnswered& e, Effects& out) {
   if (e.ok()) return next_dependent(out);
+  // Made by a try whose answer got lost, or by somebody else: brought to this state. Not done at
+  // once, as it costs the API server twice as much.
+  if (e.status == kConflict && request_.method == "POST")
+    return call(apply_object(options_.name_space, dependent()), out);
   if (worth_another_try(e)) return try_again(out);
   const Json object = Json::parse(options_.objects[next_]);
   fail("cannot create " + object.at("kind").get<std::string>() + " " +

@@ -119,6 +119,7 @@ class Submission {
   void dependent_answered(const ApiAnswered& e, Effects& out);
   void upload_answered(const ApiAnswered& e, Effects& out);
   void next_dependent(Effects& out);
+  nlohmann::json dependent() const;
   void deployed(Effects& out);
   void next_upload(Effects& out);
   void send_file(Effects& out);

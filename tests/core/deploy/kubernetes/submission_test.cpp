@@ -205,10 +205,9 @@ TEST_CASE("K24 the pod first, then what it owns, the config map last; then it wa
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
-  CHECK(b.server.seen ==
-        std::vector<std::string>{"POST /api/v1/namespaces/jobs/pods",
-                                 "PATCH /api/v1/namespaces/jobs/services/count-svc",
-                                 "PATCH /api/v1/namespaces/jobs/configmaps/count-conf"});
+  CHECK(b.server.seen == std::vector<std::string>{"POST /api/v1/namespaces/jobs/pods",
+                                                  "POST /api/v1/namespaces/jobs/services",
+                                                  "POST /api/v1/namespaces/jobs/configmaps"});
   for (const auto& [path, made] : b.server.objects) {
     if (path == kPod) continue;
     CHECK(made["metadata"]["ownerReferences"] == Json{{{"apiVersion", "v1"},
@@ -218,6 +217,19 @@ TEST_CASE("K24 the pod first, then what it owns, the config map last; then it wa
                                                        {"controller", true}}});
   }
   CHECK(b.watches.size() == 1);
+  CHECK_FALSE(b.exit);
+}
+
+TEST_CASE("what is there already by the name of a dependent is brought to its state",
+          "[submission]") {
+  SubmissionBench b;
+  const std::string service = "/api/v1/namespaces/jobs/services/count-svc";
+  b.server.objects[service] = {{"kind", "Service"}, {"metadata", {{"name", "count-svc"}}}};
+  b.feed(StartSubmission{});
+  b.run();
+  CHECK(b.server.seen[2] == "PATCH " + service);
+  CHECK(b.server.objects[service]["metadata"]["ownerReferences"][0]["uid"] == "uid-1");
+  CHECK(b.server.objects.size() == 3);
   CHECK_FALSE(b.exit);
 }
 
