@@ -31,7 +31,7 @@ check "a namespace where nothing may be made: which verb on which resource is mi
 partly() {
   kubectl create role pods-only --verb=create,delete --resource=pods >/dev/null
   kubectl create rolebinding pods-only --role=pods-only --serviceaccount="$ns:nobody" >/dev/null
-  as_token "$(kubectl create token nobody)" refused "cannot patch resource \"services\""
+  as_token "$(kubectl create token nobody)" refused "cannot create resource \"services\""
 }
 check "rights for the pod alone: what is missing is told, the pod is removed" partly
 
