@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "conf/error.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::cmd {
 

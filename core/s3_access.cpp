@@ -1,4 +1,4 @@
-#include "core/storage/s3_access.hpp"
+#include "core/s3_access.hpp"
 
 #include "conf/keys.hpp"
 #include "net/http/url.hpp"

@@ -5,7 +5,7 @@
 
 #include "conf/conf.hpp"
 #include "conf/sources/environment.hpp"
-#include "net/http/s3.hpp"
+#include "net/files/s3.hpp"
 
 namespace tinderbox::core {
 

@@ -11,7 +11,7 @@
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
 #include "net/process/exec.hpp"
-#include "net/process/run.hpp"
+#include "net/process/piped_child.hpp"
 
 namespace tinderbox::cmd {
 namespace {

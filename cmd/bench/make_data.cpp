@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::cmd {
 namespace {

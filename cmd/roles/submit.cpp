@@ -21,7 +21,7 @@
 #include "core/api/runtime/application.hpp"
 #include "core/deploy/kubernetes/submission/plan.hpp"
 #include "core/status/exit_codes.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/http/fetch.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"

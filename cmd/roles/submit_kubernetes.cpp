@@ -15,7 +15,7 @@
 #include "core/deploy/kubernetes/submission/store_service.hpp"
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/http/sha256.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"

@@ -10,7 +10,7 @@
 #include "core/plan/task.hpp"
 #include "core/resources/resource_profile.hpp"
 #include "core/scheduler/dag/stage_graph.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/log.hpp"
 #include "net/mutex.hpp"
 

@@ -29,17 +29,17 @@ using Element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
 }  // namespace core
 
 template <class T>
-class Actions;  // core/api/actions.hpp
+class Actions;  // core/api/operations/actions.hpp
 template <class T>
-class AsyncActions;  // core/api/async.hpp
+class AsyncActions;  // core/api/operations/async.hpp
 template <class T>
-class NumericOperations;  // core/api/numeric_rdd.hpp
+class NumericOperations;  // core/api/operations/numeric_rdd.hpp
 template <class T>
-class PairOperations;  // core/api/pair_rdd.hpp
+class PairOperations;  // core/api/operations/pair_rdd.hpp
 template <class T>
-class PairSamples;  // core/api/pair_samples.hpp
+class PairSamples;  // core/api/operations/pair_samples.hpp
 template <class T>
-class RddBarrier;  // core/api/barrier.hpp
+class RddBarrier;  // core/api/operations/barrier.hpp
 
 template <class T>
 class Rdd : public Actions<T>,
@@ -411,9 +411,9 @@ Rdd<T> Context::union_all(const std::vector<Rdd<T>>& inputs, Site site) {
 
 }  // namespace tinderbox
 
-#include "core/api/actions.hpp"
-#include "core/api/async.hpp"
-#include "core/api/barrier.hpp"
-#include "core/api/numeric_rdd.hpp"
-#include "core/api/pair_rdd.hpp"
-#include "core/api/pair_samples.hpp"
+#include "core/api/operations/actions.hpp"
+#include "core/api/operations/async.hpp"
+#include "core/api/operations/barrier.hpp"
+#include "core/api/operations/numeric_rdd.hpp"
+#include "core/api/operations/pair_rdd.hpp"
+#include "core/api/operations/pair_samples.hpp"

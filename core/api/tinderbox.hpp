@@ -12,10 +12,10 @@
 // clang-format on
 #pragma once
 
-#include "core/api/barrier.hpp"
 #include "core/api/context.hpp"
 #include "core/api/input/text.hpp"
-#include "core/api/pair_rdd.hpp"
+#include "core/api/operations/barrier.hpp"
+#include "core/api/operations/pair_rdd.hpp"
 #include "core/api/rdd.hpp"
 #include "core/api/runtime/application.hpp"
 #include "core/api/shared.hpp"

@@ -11,7 +11,7 @@
 #include "core/deploy/kubernetes/pods/pod_manager.hpp"
 #include "core/deploy/service_parts.hpp"
 #include "core/scheduler/allocation/options.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/http/sha256.hpp"
 #include "net/mutex.hpp"
 #include "net/process/elf.hpp"

@@ -14,7 +14,7 @@
 #include "core/storage/block_manager.hpp"
 #include "core/storage/block_transfer.hpp"
 #include "core/storage/broadcast_header.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"

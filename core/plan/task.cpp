@@ -25,6 +25,10 @@ const ResourceAddresses& TaskContext::resources() const {
 TaskContext* TaskContext::current() { return current_context; }
 void TaskContext::set_current(TaskContext* context) { current_context = context; }
 
+bool this_task_is_killed() {
+  return current_context && current_context->killed.load(std::memory_order_relaxed);
+}
+
 PendingAccumulator* TaskContext::pending(AccumulatorId id) const {
   for (const auto& [known, value] : pending_accumulators) {
     if (known == id) return value.get();

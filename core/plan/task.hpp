@@ -16,7 +16,7 @@
 
 #include "core/plan/lineage.hpp"
 #include "core/plan/reads.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"
 
@@ -196,6 +196,9 @@ struct TaskContext {
   /// Null: nothing was added yet.
   PendingAccumulator* pending(AccumulatorId id) const;
 };
+
+/// Whether the task that runs on this thread, if one does, was killed.
+bool this_task_is_killed();
 
 /// Thrown inside a task when it was killed; not for user code to catch.
 struct TaskKilledException {

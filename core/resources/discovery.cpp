@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/process/run.hpp"
+#include "net/process/piped_child.hpp"
 
 namespace tinderbox::core {
 namespace {

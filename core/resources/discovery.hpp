@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"
 

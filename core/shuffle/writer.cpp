@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "conf/conf.hpp"
+#include "core/or_throw.hpp"
 #include "core/shuffle/block.hpp"
 #include "core/shuffle/task_setting.hpp"
 
@@ -10,12 +11,6 @@ namespace tinderbox::core {
 namespace {
 
 constexpr int64_t kLeastBudget = 4 << 20;
-
-template <class T>
-T or_throw(Result<T> result, const char* what) {
-  if (!result) throw std::runtime_error(std::string(what) + ": " + result.error().message);
-  return std::move(*result);
-}
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 #include "core/storage/disk_store.hpp"
 #include "core/storage/map_output_store.hpp"
 #include "core/storage/memory_store.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"

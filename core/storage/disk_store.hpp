@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
 

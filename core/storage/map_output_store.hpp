@@ -17,7 +17,7 @@
 
 #include "core/storage/block_id.hpp"
 #include "core/storage/disk_store.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
 

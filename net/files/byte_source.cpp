@@ -1,4 +1,4 @@
-#include "net/byte_source.hpp"
+#include "net/files/byte_source.hpp"
 
 #include <zlib.h>
 #include <zstd.h>

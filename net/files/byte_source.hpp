@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::net {
 

@@ -1,5 +1,5 @@
-// The file system of this machine behind net/files.hpp.
-#include "net/files.hpp"
+// The file system of this machine behind net/files/files.hpp.
+#include "net/files/files.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-#include "net/http/s3.hpp"
+#include "net/files/s3.hpp"
 
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 #include <absl/time/time.h>
 #include <openssl/hmac.h>
@@ -91,17 +92,10 @@ class Signature {
     for (const std::string& part :
          {time_.substr(0, 8), access_.region, std::string("s3"), std::string("aws4_request")})
       key = hmac(key, part);
-    return hex(hmac(key, text));
+    return absl::BytesToHexString(hmac(key, text));
   }
 
  private:
-  static std::string hex(std::string_view bytes) {
-    std::string out;
-    for (const char c : bytes)
-      absl::StrAppend(&out, absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-    return out;
-  }
-
   const S3Access& access_;
   const std::string time_, scope_;
 };
@@ -129,23 +123,18 @@ std::string presigned_url(const S3Access& access, const S3Object& object, std::s
                       "&X-Amz-Signature=", signature.of(method, place, query));
 }
 
-std::string s3_failure(int status, std::string_view body) {
+S3Failure s3_failure(int status, std::string_view body) {
   pugi::xml_document document;
   document.load_buffer(body.data(), body.size());
   const pugi::xml_node error = document.child("Error");
-  std::string text = absl::StrCat("HTTP ", status);
-  for (const char* part : {"Code", "Message"})
-    if (const std::string words = error.child(part).text().as_string(); !words.empty())
-      absl::StrAppend(&text, text.size() > 8 ? ": " : " ", words);
-  for (char& c : text)
+  S3Failure failure;
+  failure.code = error.child("Code").text().as_string();
+  const std::string message = error.child("Message").text().as_string();
+  failure.text = absl::StrCat("HTTP ", status, failure.code.empty() ? "" : " ", failure.code);
+  if (!message.empty()) absl::StrAppend(&failure.text, failure.code.empty() ? " " : ": ", message);
+  for (char& c : failure.text)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  return text;
-}
-
-std::string s3_error_code(std::string_view body) {
-  pugi::xml_document document;
-  document.load_buffer(body.data(), body.size());
-  return document.child("Error").child("Code").text().as_string();
+  return failure;
 }
 
 }  // namespace tinderbox::net

@@ -31,9 +31,11 @@ std::optional<S3Object> parse_s3(std::string_view url);
 std::string presigned_url(const S3Access& access, const S3Object& object, std::string_view method,
                           int64_t now_ms, std::chrono::seconds life);
 
-/// A store's answer other than 2xx in its own words, with the status; one line.
-std::string s3_failure(int status, std::string_view body);
-/// The error's name in such an answer, as NoSuchBucket; empty: there is none.
-std::string s3_error_code(std::string_view body);
+/// What a store's answer other than 2xx says.
+struct S3Failure {
+  std::string code;  // as NoSuchBucket; empty: it does not say
+  std::string text;  // with the status, in the store's own words; one line
+};
+S3Failure s3_failure(int status, std::string_view body);
 
 }  // namespace tinderbox::net

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/http/archive.hpp"
 #include "net/http/http_client.hpp"
 #include "net/http/sha256.hpp"

@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/http/httplib.hpp"
 #include "net/http/sha256.hpp"
 #include "net/mutex.hpp"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::net {
 

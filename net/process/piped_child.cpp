@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/process/environment.hpp"
 #include "net/process/launch.hpp"
-#include "net/process/run.hpp"
 
 namespace tinderbox::net {
 namespace {
@@ -29,6 +30,16 @@ Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + std::strerror(errno)};
   return Pipe{OwnedFd(ends[0]), OwnedFd(ends[1])};
+}
+
+std::string found_in_path(const std::string& file) {
+  const char* path = std::getenv("PATH");
+  if (file.find('/') != std::string::npos || !path) return file;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string whole = folder + "/" + file; ::access(whole.c_str(), X_OK) == 0)
+      return whole;
+  return file;
 }
 
 /// A new directory with links to all that this one has, but for other such directories.
@@ -103,7 +114,7 @@ Result<std::unique_ptr<PipedChild>> PipedChild::start(const Options& options) {
   if (!in) return in.error();
   if (!out) return out.error();
   Launch child;
-  child.file = found_in_path(options.argv.front());
+  child.file = found_in_path(options.file);
   child.argv = options.argv;
   std::map<std::string, std::string> all = options.environment;
   all.merge(environment());
@@ -126,6 +137,21 @@ Result<std::unique_ptr<PipedChild>> PipedChild::start(const Options& options) {
   }
   return std::unique_ptr<PipedChild>(std::make_unique<RunningChild>(
       static_cast<pid_t>(*pid), std::move(in->writing), std::move(out->reading), directory));
+}
+
+Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv,
+                                 const std::map<std::string, std::string>& variables) {
+  const auto child = PipedChild::start({file, argv, variables});
+  if (!child) return child.error();
+  (*child)->close_input();
+  std::string text;
+  for (char part[4096];;) {
+    const auto n = (*child)->read(part, sizeof part, std::chrono::hours(1));
+    if (n == 0) break;
+    text.append(part, n.value_or(0));
+  }
+  if ((*child)->wait() != 0) return Error{file + " failed"};
+  return text;
 }
 
 void block_broken_pipe_signal() {

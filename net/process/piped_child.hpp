@@ -1,4 +1,4 @@
-// A child process that is written to and read from: a filter.
+// Programs that are run for what they print: as filters, or to their end.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ namespace tinderbox::net {
 class PipedChild {
  public:
   struct Options {
-    std::vector<std::string> argv;                   // the program first; looked for in PATH
+    std::string file;  // without a slash the first of that name in PATH
+    std::vector<std::string> argv;
     std::map<std::string, std::string> environment;  // beside and over this process's
     /// Runs in a directory of its own, `tasks/UUID` here, with links to all that is here; removed
     /// at the end.
@@ -36,6 +37,11 @@ class PipedChild {
   /// Ends it and all of its process group.
   virtual void kill() = 0;
 };
+
+/// Runs `file` to its end and returns its stdout; its stdin is empty. `argv` and `variables` as
+/// above. Errors: it could not be started, or ended with another code than 0. Thread: any.
+Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv,
+                                 const std::map<std::string, std::string>& variables = {});
 
 /// For the calling thread, for ever: a broken pipe is an error of write(), no signal.
 void block_broken_pipe_signal();

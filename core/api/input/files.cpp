@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/api/input/or_throw.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/rdd.hpp"
-#include "net/byte_source.hpp"
+#include "core/or_throw.hpp"
+#include "net/files/byte_source.hpp"
 
 namespace tinderbox {
 namespace core {

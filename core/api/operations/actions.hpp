@@ -1,8 +1,8 @@
 // Actions of Rdd<T>: what runs a job and gives its answer to the driver.
 #pragma once
 
+#include "core/api/operations/statistics.hpp"
 #include "core/api/rdd.hpp"
-#include "core/api/statistics.hpp"
 
 namespace tinderbox {
 
@@ -96,35 +96,22 @@ template <class T>
 class LocalRecords {
  public:
   LocalRecords(Rdd<T> rdd, Site site) : rdd_(std::move(rdd)), site_(site) {}
-  class iterator {
-   public:
-    using value_type = owned_t<T>;
-    using difference_type = ptrdiff_t;
-    using iterator_category = std::input_iterator_tag;
-    using pointer = owned_t<T>*;
-    using reference = owned_t<T>&;
-    explicit iterator(LocalRecords* records) : records_(records) {}
-    reference operator*() const { return records_->batch_[records_->at_]; }
-    iterator& operator++() { return ++records_->at_, *this; }
-    void operator++(int) { ++records_->at_; }
-    bool operator==(std::default_sentinel_t) const { return !records_->more(); }
-
-   private:
-    LocalRecords* records_;
-  };
+  using iterator = core::PullIterator<T, LocalRecords>;
   iterator begin() { return iterator(this); }
   std::default_sentinel_t end() const { return {}; }
-
- private:
-  bool more() {
+  /// The next record to be taken, or null at the end; advance() takes it.
+  owned_t<T>* peek() {
     while (at_ == batch_.size() && next_ < rdd_.num_partitions()) {
       at_ = 0;
       batch_.clear();
       rdd_.act(core::CollectRecords{}, {next_++}, "toLocalIterator", site_,
                [&](int32_t, Payload part) { Actions<T>::append_encoded(part, batch_); });
     }
-    return at_ < batch_.size();
+    return at_ < batch_.size() ? &batch_[at_] : nullptr;
   }
+  void advance() { ++at_; }
+
+ private:
   Rdd<T> rdd_;
   Site site_;
   int32_t next_ = 0;

@@ -1,4 +1,4 @@
-#include "core/api/async.hpp"
+#include "core/api/operations/async.hpp"
 
 #include <thread>
 

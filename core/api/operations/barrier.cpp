@@ -1,4 +1,4 @@
-#include "core/api/barrier.hpp"
+#include "core/api/operations/barrier.hpp"
 
 #include <stdexcept>
 

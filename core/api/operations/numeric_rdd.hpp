@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "core/api/operations/statistics.hpp"
 #include "core/api/rdd.hpp"
-#include "core/api/statistics.hpp"
 
 namespace tinderbox {
 

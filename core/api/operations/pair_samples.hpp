@@ -2,8 +2,8 @@
 // driver.
 #pragma once
 
+#include "core/api/operations/statistics.hpp"
 #include "core/api/rdd.hpp"
-#include "core/api/statistics.hpp"
 
 namespace tinderbox {
 

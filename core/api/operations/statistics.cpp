@@ -1,4 +1,4 @@
-#include "core/api/statistics.hpp"
+#include "core/api/operations/statistics.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "conf/values/resources.hpp"
-#include "net/byte_source.hpp"
+#include "net/files/byte_source.hpp"
 
 namespace tinderbox::core {
 namespace {

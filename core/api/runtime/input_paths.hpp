@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {

@@ -44,13 +44,22 @@ template <class T>
 class Emitter {
  public:
   explicit Emitter(Sink<T> out) : out_(out) {}
-  /// False: the reader wants no more.
-  bool operator()(T record) const { return going_ = going_ && out_(std::move(record)); }
+  /// False: the reader wants no more, or the task was killed.
+  bool operator()(T record) const {
+    return going_ = going_ && (--until_look_ != 0 || look()) && out_(std::move(record));
+  }
   bool going() const { return going_; }
 
  private:
+  // One record may make any number of others: whether to go on is asked in between, too.
+  static constexpr uint32_t kLook = 1024;
+  bool look() const {
+    until_look_ = kLook;
+    return !core::this_task_is_killed();
+  }
   Sink<T> out_;
   mutable bool going_ = true;
+  mutable uint32_t until_look_ = kLook;
 };
 
 namespace core {
@@ -122,6 +131,29 @@ class Puller {
   bool more_ = true;
 };
 
+/// One pass over owned records that `Source` gives: peek() is the next one to be taken, or null at
+/// the end; advance() takes it.
+template <class T, class Source>
+class PullIterator {
+ public:
+  using value_type = owned_t<T>;
+  using difference_type = ptrdiff_t;
+  using iterator_category = std::input_iterator_tag;
+  using pointer = owned_t<T>*;
+  using reference = owned_t<T>&;
+  explicit PullIterator(Source* source) : source_(source) {}
+  reference operator*() const { return *source_->peek(); }
+  PullIterator& operator++() {
+    source_->advance();
+    return *this;
+  }
+  void operator++(int) { source_->advance(); }
+  bool operator==(std::default_sentinel_t) const { return source_->peek() == nullptr; }
+
+ private:
+  Source* source_;
+};
+
 }  // namespace core
 
 /// One partition's records as map_partitions and foreach_partition see them: `for (auto& record :
@@ -144,25 +176,7 @@ class Partition {
     });
   }
 
-  class iterator {
-   public:
-    using value_type = owned_t<T>;
-    using difference_type = ptrdiff_t;
-    using iterator_category = std::input_iterator_tag;
-    using pointer = owned_t<T>*;
-    using reference = owned_t<T>&;
-    explicit iterator(core::Puller<T>* puller) : puller_(puller) {}
-    reference operator*() const { return *puller_->peek(); }
-    iterator& operator++() {
-      puller_->advance();
-      return *this;
-    }
-    void operator++(int) { puller_->advance(); }
-    bool operator==(std::default_sentinel_t) const { return puller_->peek() == nullptr; }
-
-   private:
-    core::Puller<T>* puller_;
-  };
+  using iterator = core::PullIterator<T, core::Puller<T>>;
   iterator begin() { return iterator(&pull()); }
   std::default_sentinel_t end() const { return {}; }
   /// The next record to be taken, or null at the end; advance() takes it.

@@ -6,17 +6,12 @@
 
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/steps/action.hpp"
+#include "core/or_throw.hpp"
 
 namespace tinderbox::core {
 namespace {
 
 constexpr char kTemporary[] = "/_temporary";
-
-template <class T>
-T or_throw(Result<T> result, const std::string& what) {
-  if (!result) throw std::runtime_error(what + ": " + result.error().message);
-  return std::move(*result);
-}
 
 std::string padded(const char* format, int64_t a) {
   char text[32];

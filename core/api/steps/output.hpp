@@ -4,7 +4,7 @@
 #include "core/api/context.hpp"
 #include "core/api/input/text.hpp"
 #include "core/api/steps/node.hpp"
-#include "net/byte_source.hpp"
+#include "net/files/byte_source.hpp"
 
 namespace tinderbox {
 

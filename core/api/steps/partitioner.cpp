@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "conf/conf.hpp"
-#include "core/api/pair_rdd.hpp"
+#include "core/api/operations/pair_rdd.hpp"
 
 namespace tinderbox::core {
 

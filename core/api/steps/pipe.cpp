@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "core/or_throw.hpp"
 #include "net/process/piped_child.hpp"
 
 namespace tinderbox::core {
@@ -71,10 +72,8 @@ class PipeCursor final : public Cursor<std::string_view> {
  private:
   static std::unique_ptr<net::PipedChild> start(const std::vector<std::string>& command,
                                                 const PipeOptions& options) {
-    auto child =
-        net::PipedChild::start({command, options.environment, options.separate_working_directory});
-    if (!child) throw std::runtime_error(child.error().message);
-    return std::move(*child);
+    return or_throw(net::PipedChild::start(
+        {command.front(), command, options.environment, options.separate_working_directory}));
   }
   size_t find_newline(size_t from) const {
     return std::string_view(rest_).substr(0, used_).find('\n', from);

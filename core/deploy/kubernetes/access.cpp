@@ -9,7 +9,7 @@
 
 #include "conf/keys.hpp"
 #include "net/mutex.hpp"
-#include "net/process/run.hpp"
+#include "net/process/piped_child.hpp"
 
 namespace tinderbox::core::kubernetes {
 namespace {

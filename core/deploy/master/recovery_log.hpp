@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/deploy/master/recovery.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::core {
 

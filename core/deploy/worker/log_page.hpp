@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/http/http_server.hpp"
 
 namespace tinderbox::core {

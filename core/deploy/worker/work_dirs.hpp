@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/deploy/worker/worker.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::core {
 

@@ -11,7 +11,7 @@
 #include "core/api/runtime/runtime.hpp"
 #include "core/plan/program.hpp"
 #include "core/scheduler/dag/checkpoints.hpp"
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/mutex.hpp"
 
 namespace tinderbox::tests {

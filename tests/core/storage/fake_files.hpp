@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 
 namespace tinderbox::test {
 

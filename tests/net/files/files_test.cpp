@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "net/files.hpp"
+#include "net/files/files.hpp"
 #include "net/process/file_lock.hpp"
 #include "tests/pch.hpp"
 

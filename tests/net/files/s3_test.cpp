@@ -1,5 +1,5 @@
 // Object stores: Amazon's own example of a signature, places, failures.
-#include "net/http/s3.hpp"
+#include "net/files/s3.hpp"
 
 #include "tests/pch.hpp"
 
@@ -73,10 +73,13 @@ TEST_CASE("what an s3a URL names", "[s3]") {
 }
 
 TEST_CASE("a store's failure in its own words", "[s3]") {
-  CHECK(s3_failure(403,
-                   "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code>"
-                   "<Message>Access\nDenied</Message></Error>") ==
-        "HTTP 403 AccessDenied: Access Denied");
-  CHECK(s3_failure(403, "<Error><Message>no</Message></Error>") == "HTTP 403 no");
-  CHECK(s3_failure(502, "<html>bad gateway") == "HTTP 502");
+  const S3Failure denied = s3_failure(403,
+                                      "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code>"
+                                      "<Message>Access\nDenied</Message></Error>");
+  CHECK(denied.text == "HTTP 403 AccessDenied: Access Denied");
+  CHECK(denied.code == "AccessDenied");
+  CHECK(s3_failure(403, "<Error><Message>no</Message></Error>").text == "HTTP 403 no");
+  CHECK(s3_failure(404, "<Error><Code>NoSuchKey</Code></Error>").text == "HTTP 404 NoSuchKey");
+  CHECK(s3_failure(502, "<html>bad gateway").text == "HTTP 502");
+  CHECK(s3_failure(502, "<html>bad gateway").code.empty());
 }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "net/http/httplib.hpp"
-#include "tests/net/certificate.hpp"
+#include "tests/net/http/certificate.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;

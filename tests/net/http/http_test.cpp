@@ -21,7 +21,7 @@
 #include "net/http/url.hpp"
 #include "net/loop.hpp"
 #include "net/names.hpp"
-#include "tests/net/certificate.hpp"
+#include "tests/net/http/certificate.hpp"
 
 using namespace tinderbox;
 using namespace std::chrono_literals;

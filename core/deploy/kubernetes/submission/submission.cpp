@@ -8,8 +8,8 @@
 #include "core/deploy/kubernetes/objects/application.hpp"
 #include "core/deploy/kubernetes/objects/driver_objects.hpp"
 #include "core/status/exit_codes.hpp"
+#include "net/files/s3.hpp"
 #include "net/http/http_session.hpp"
-#include "net/http/s3.hpp"
 
 namespace tinderbox::core::kubernetes {
 namespace {
@@ -64,7 +64,7 @@ void Submission::stored_answered(const ApiAnswered& e, Effects& out) {
     return;
   }
   if (worth_another_try(e)) return try_again(out);
-  not_stored(e.status == 0 ? e.error : net::s3_failure(e.status, e.body), out);
+  not_stored(e.status == 0 ? e.error : net::s3_failure(e.status, e.body).text, out);
 }
 
 /// A store that does not want a file may end the connection while it comes, and nobody hears why.
@@ -72,11 +72,12 @@ void Submission::stored_answered(const ApiAnswered& e, Effects& out) {
 void Submission::probe_answered(const ApiAnswered& e, Effects& out) {
   step_ = Step::Store;
   if (e.ok()) return stored_answered(e, out);
-  const std::string code = net::s3_error_code(e.body);
-  const bool says_nothing = code.empty() || code == "NoSuchKey" || code == "AccessDenied";
+  const net::S3Failure why = net::s3_failure(e.status, e.body);
+  const bool says_nothing =
+      why.code.empty() || why.code == "NoSuchKey" || why.code == "AccessDenied";
   if (says_nothing || e.status >= 500) return try_again(out);
   maybe_stored_ = false;
-  not_stored(net::s3_failure(e.status, e.body), out);
+  not_stored(why.text, out);
 }
 
 void Submission::not_stored(const std::string& why, Effects& out) {
@@ -269,7 +270,7 @@ void Submission::on(const WatchBookmark& e, Effects&) {
 }
 
 void Submission::on(const PodChanged& e, Effects& out) {
-  if (e.ticket != watch_ || step_ == Step::Removing || step_ == Step::Unstore) return;
+  if (e.ticket != watch_ || gives_up()) return;
   if (!uid_.empty() && e.pod.uid != uid_) return;
   version_ = e.pod.resource_version;
   const bool shown = pod_ && describe_pod(*pod_) == describe_pod(e.pod) && !e.deleted;
@@ -297,7 +298,7 @@ void Submission::look_for_trouble(Effects& out) {
 }
 
 void Submission::on(const WatchEnded& e, Effects& out) {
-  if (e.ticket != watch_) return;
+  if (e.ticket != watch_ || gives_up()) return;
   // Its versions are forgotten there, or it did not say: begin with the present state.
   if (e.status == kGone) version_.clear();
   if (e.status >= 400 && e.status < 500 && e.status != kGone)

@@ -128,6 +128,7 @@ class Submission {
   void fail(const std::string& reason, Effects& out);
   void finish(Effects& out);
   void give_up(const std::string& reason, Effects& out);
+  bool gives_up() const { return step_ == Step::Removing || step_ == Step::Unstore; }
   void exit(int code, const std::string& reason, Effects& out);
   std::string pod_path() const;
   std::string submission_id() const { return options_.name_space + ":" + options_.pod_name; }

@@ -1,5 +1,5 @@
 // Compressed text, whole files, records of a fixed length, objects: written and read back.
-#include "net/byte_source.hpp"
+#include "net/files/byte_source.hpp"
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;

@@ -31,6 +31,17 @@ auto endless(Context& context) {
     }
   });
 }
+/// Two tasks that each wait for the other: one slot that is still taken and it hangs.
+bool all_slots_free(Context& context) {
+  static std::atomic<int> met;
+  met = 0;
+  return context.range(0, 2, 1, 2)
+             .map([](int64_t x) {
+               for (++met; met < 2;) std::this_thread::yield();
+               return x;
+             })
+             .count() == 2;
+}
 void until_begun() {
   while (begun == 0) std::this_thread::yield();
 }
@@ -81,7 +92,7 @@ TEST_CASE("a cancelled action ends, others go on", "[async]") {
   CHECK(first.is_completed());
   CHECK_THROWS_AS(first.get(), JobFailed);
   CHECK_THROWS_WITH(first.get(), Contains("cancelled"));
-  CHECK(driver.context.range(0, 10).count() == 10);
+  CHECK(all_slots_free(driver.context));
   first.cancel();
 
   auto other = endless(driver.context).foreach_async([](int64_t) {});

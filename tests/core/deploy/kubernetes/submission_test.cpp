@@ -455,6 +455,26 @@ TEST_CASE("a pod that is refused after an answer got lost may be there all the s
   }
 }
 
+TEST_CASE("a watch that ends while all is taken back changes nothing", "[submission]") {
+  SubmissionBench b(stored_options());
+  b.feed(StartSubmission{});
+  b.run();
+  b.show(waiting(b.pod("Pending"), "ImagePullBackOff"));
+  const uint64_t watch = b.watches.back().ticket;
+  b.now += 2min;
+  const SubmissionTimer patience =
+      std::find_if(b.timers.begin(), b.timers.end(), [](const auto& t) {
+        return t.second.kind == SubmissionTimer::Kind::Patience;
+      })->second;
+  b.feed(patience);
+  b.feed(WatchEnded{watch, 403, "no more"});
+  b.run();
+  REQUIRE(b.exit);
+  CHECK_THAT(b.exit->reason, Contains("cannot start"));
+  CHECK(b.store.holds.empty());
+  CHECK(b.server.objects.empty());
+}
+
 TEST_CASE("another pod of that name stays what it is", "[submission]") {
   SubmissionBench b;
   b.server.objects[kPod] = {{"metadata", {{"name", "count-driver"}, {"uid", "other"}}}};
