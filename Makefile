@@ -81,7 +81,7 @@ TEST_OBJ := $(B)/obj/tests/run.o $(call objects,$(TEST_SRC))
 SIM_OBJ := $(call objects,$(SIM_SRC))
 PCH := $(B)/obj/tests/pch.hpp
 STD := $(B)/obj/net/standard.hpp
--include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(wildcard $(B)/tidy/bench/*.d) $(SOURCES:%=$(B)/tidy/%.d)
+-include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d $(B)/obj/examples/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(wildcard $(B)/tidy/bench/*.d) $(SOURCES:%=$(B)/tidy/%.d)
 
 # A target appears whole or not at all, so that two makes can share one build folder.
 compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $$(sed -n '1s|^// \([^ ]*\.cpp\)$$|\1|p' $< | grep . || echo $<)"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
@@ -134,11 +134,14 @@ TEST_APPS := $(patsubst tests/apps/%.cpp,$(B)/tests/%,$(wildcard tests/apps/*.cp
 $(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
 	$(call link,$< $(LIB_OBJ))
 
-# Applications that measure are built as one outside the tree is: against the library.
+# Examples and applications that measure are built as one outside the tree is: against the library.
 BENCH_APPS := $(B)/bench/task_bench $(B)/bench/executor_memory
+EXAMPLES := $(patsubst %.cpp,$(B)/%,$(wildcard examples/*.cpp))
 $(B)/obj/bench/%.o: bench/%.cpp $(B)/include/tinderbox.hpp
 	$(call compile,-I$(B)/include)
-$(BENCH_APPS): $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libtinderbox.a
+$(B)/obj/examples/%.o: examples/%.cpp $(B)/include/tinderbox.hpp
+	$(call compile,-I$(B)/include)
+$(BENCH_APPS) $(EXAMPLES): $(B)/%: $(B)/obj/%.o $(B)/libtinderbox.a
 	$(call link,$^)
 
 ##: the unit tests; ONLY='[tag] or name' chooses some
@@ -163,7 +166,7 @@ one: $(B)/libraries
 
 ##: unit tests, layer and header checks, every tests/processes/…_test.sh; ends with `N passed, N failed`
 .PHONY: test
-test: test-packages all $(TEST_APPS) $(BENCH_APPS) $(TEST_BIN) $(B)/tests/sim
+test: test-packages all $(TEST_APPS) $(BENCH_APPS) $(EXAMPLES) $(TEST_BIN) $(B)/tests/sim
 	+@MAKE='$(MAKE)' ONLY='$(ONLY)' tests/scripts/all.sh
 
 ##: the same against a real Kubernetes, started from nothing: ONLY='case' chooses some, KEEP=1 leaves it up

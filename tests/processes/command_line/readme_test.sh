@@ -37,8 +37,8 @@ for page in README.md docs/*.md; do
     [ -e "$(dirname "$page")/$link" ] || die "$page links to $link, which is not there"
   done < <(grep -oE '\]\([a-zA-Z0-9_./-]+\)' "$page" | sed 's/^](//; s/)$//')
 done
-awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md | diff - examples/word_count/word_count.cpp >&2 ||
-  die "the application in the README is not examples/word_count/word_count.cpp"
+awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md | diff - examples/word_count.cpp >&2 ||
+  die "the application in the README is not examples/word_count.cpp"
 ok "links lead somewhere, the application is the one of examples/"
 
 # 4. The marked blocks, in one shell, with free ports instead of the well-known ones.

@@ -17,7 +17,8 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 
 # 1. Built in a folder of its own, with pkg-config and the installed tree.
 make -s install PREFIX="$dir/usr" SYSCONFDIR="$dir/etc"
-cp -r examples/inverted_index "$dir/app"
+mkdir "$dir/app"
+cp examples/Makefile examples/inverted_index.cpp "$dir/app"
 export PKG_CONFIG_PATH=$dir/usr/lib/pkgconfig
 build() { make -s -C "$dir/app" >"$dir/build.log" 2>&1 || { cat "$dir/build.log" >&2; die "the example does not build"; }; }
 build
@@ -27,7 +28,7 @@ sed -i 's/where each word stands/where words stand/' "$dir/app/inverted_index.cp
 build
 mv "$dir/app/inverted_index" "$dir/other"
 TINDERBOX=$dir/usr/bin/tinderbox
-ok "an application of $(wc -l < examples/inverted_index/inverted_index.cpp) lines builds outside the tree"
+ok "an application of $(wc -l < examples/inverted_index.cpp) lines builds outside the tree"
 
 # What it must find, by awk.
 printf 'In the beginning\nwas the word\r\n\nthe word\n' > "$dir/one.txt"
