@@ -81,7 +81,7 @@ TEST_OBJ := $(B)/obj/tests/run.o $(call objects,$(TEST_SRC))
 SIM_OBJ := $(call objects,$(SIM_SRC))
 PCH := $(B)/obj/tests/pch.hpp
 STD := $(B)/obj/net/standard.hpp
--include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d $(B)/obj/examples/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(wildcard $(B)/tidy/bench/*.d) $(SOURCES:%=$(B)/tidy/%.d)
+-include $(wildcard $(B)/obj/tests/apps/*.d $(B)/obj/bench/*.d $(B)/obj/bench/engine/*.d $(B)/obj/examples/*.d) $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(SIM_OBJ:.o=.d) $(HEADERS:%=$(B)/headers/%.d) $(wildcard $(B)/tidy/bench/*.d) $(SOURCES:%=$(B)/tidy/%.d)
 
 # A target appears whole or not at all, so that two makes can share one build folder.
 compile = @mkdir -p $(@D); echo "  $(filter-out plain,$(FLAVOUR)) c++ $$(sed -n '1s|^// \([^ ]*\.cpp\)$$|\1|p' $< | grep . || echo $<)"; t=$@.$$$$; trap 'rm -f $$t $$t.d' EXIT; \
@@ -135,7 +135,7 @@ $(TEST_APPS): $(B)/tests/%: $(B)/obj/tests/apps/%.o $(LIB_OBJ)
 	$(call link,$< $(LIB_OBJ))
 
 # Examples and applications that measure are built as one outside the tree is: against the library.
-BENCH_APPS := $(B)/bench/task_bench $(B)/bench/executor_memory
+BENCH_APPS := $(B)/bench/task_bench $(B)/bench/executor_memory $(B)/bench/engine/engine
 EXAMPLES := $(patsubst %.cpp,$(B)/%,$(wildcard examples/*.cpp))
 $(B)/obj/bench/%.o: bench/%.cpp $(B)/include/tinderbox.hpp
 	$(call compile,-I$(B)/include)

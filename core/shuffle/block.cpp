@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <utility>
 
 namespace tinderbox::core {
 namespace {
@@ -68,6 +69,10 @@ Result<std::string_view> PieceReader::next() {
   if (size < 0 || static_cast<uint32_t>(size) != header.raw)
     return Error{"the compressed bytes are wrong"};
   return std::string_view(raw_);
+}
+
+Bytes PieceReader::take(std::string_view piece) {
+  return piece.data() == raw_.data() ? std::exchange(raw_, {}) : Bytes(piece);
 }
 
 }  // namespace tinderbox::core

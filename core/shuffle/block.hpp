@@ -25,6 +25,8 @@ class PieceReader {
   /// Records of the next piece; good until the next call and while the block lives.
   /// Errors: what is wrong with the bytes.
   Result<std::string_view> next();
+  /// The records `piece` of the last next(), to be kept.
+  Bytes take(std::string_view piece);
 
  private:
   std::string_view left_;

@@ -61,6 +61,14 @@ class CombineTable {
       }
     }
   }
+  /// Null: the key is not there. Shape: as upsert().
+  const Slot* find(std::string_view key, uint32_t hash) const {
+    const auto tag = static_cast<uint32_t>(key.size() + 1);
+    for (size_t i = hash & mask_; slots_[i].length != 0; i = (i + 1) & mask_)
+      if (slots_[i].hash == hash && slots_[i].length == tag && slots_[i].key() == key)
+        return &slots_[i];
+    return nullptr;
+  }
   /// Brings the slot of a key that will be asked for soon into the cache.
   void prefetch(uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_], 1); }
   /// Calls f(const Slot&) for every key, in no meaningful order.

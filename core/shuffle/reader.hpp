@@ -20,6 +20,8 @@ class ShuffleReader {
   ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t reduce);
   /// Records of the next piece, good until the next call; nullopt after the last one.
   std::optional<std::string_view> next();
+  /// The records `piece` of the last next(), to be kept. What pointed into them does so no more.
+  Bytes take(std::string_view piece) { return pieces_->take(piece); }
 
  private:
   bool next_block();

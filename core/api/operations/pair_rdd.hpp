@@ -86,28 +86,21 @@ std::vector<K> range_bounds(std::vector<std::pair<K, double>> keys, int32_t n) {
   return bounds;
 }
 
-template <class K, class V, class W, bool kLeft, bool kRight>
-struct JoinPairs {
-  using Left = std::conditional_t<kRight, std::optional<V>,
-                                  V>;  // may be missing when the right side is outer
-  using Right = std::conditional_t<kLeft, std::optional<W>, W>;
-  using Out = std::pair<K, std::pair<Left, Right>>;
+/// Every pair of values of a key, or a value alone. Source: Spark fullOuterJoin.
+template <class K, class V, class W>
+struct PairAll {
+  using Out = std::pair<K, std::pair<std::optional<V>, std::optional<W>>>;
   template <class R>
   void operator()(R&& record, Emitter<Out>& emit) const {
     const auto& [vs, ws] = record.second;
     for (const auto& v : vs) {
-      for (const auto& w : ws) {
+      for (const auto& w : ws)
         if (!emit(Out(record.first, {borrow<V>(v), borrow<W>(w)}))) return;
-      }
-      if constexpr (kLeft) {
-        if (ws.empty() && !emit(Out(record.first, {Left(borrow<V>(v)), std::nullopt}))) return;
-      }
+      if (ws.empty() && !emit(Out(record.first, {borrow<V>(v), std::nullopt}))) return;
     }
-    if constexpr (kRight) {
-      for (const auto& w : ws) {
-        if (vs.empty() && !emit(Out(record.first, {std::nullopt, Right(borrow<W>(w))}))) return;
-      }
-    }
+    if (!vs.empty()) return;
+    for (const auto& w : ws)
+      if (!emit(Out(record.first, {std::nullopt, borrow<W>(w)}))) return;
   }
 };
 /// Values of keys that the other side lacks.
@@ -271,7 +264,9 @@ class PairOperations<std::pair<K, V>> {
   template <class W>
   auto full_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
                        Site site = Site::current()) const {
-    return join_as<W, true, true>(other, n, "fullOuterJoin", site);
+    using Pairs = core::PairAll<K, V, W>;
+    return cogroup_all(n, "fullOuterJoin", site, self(), other)
+        .template op<typename Pairs::Out, core::EmitOp>(Pairs{}, "fullOuterJoin", site, true);
   }
   /// Pairs whose key is not in `other`.
   template <class W>
@@ -424,9 +419,15 @@ class PairOperations<std::pair<K, V>> {
   template <class W, bool kLeft, bool kRight>
   auto join_as(const Rdd<std::pair<K, W>>& other, int32_t n, const char* operation,
                Site site) const {
-    using Join = core::JoinPairs<K, V, W, kLeft, kRight>;
-    return cogroup_all(n, operation, site, self(), other)
-        .template op<typename Join::Out, core::EmitOp>(Join{}, operation, site, true);
+    const std::vector<core::NodePtr> nodes{self().node(), other.node()};
+    const auto partitioner = core::choose_partitioner(self().context(), nodes, n);
+    using Node = core::JoinNode<K, V, W, kLeft, kRight>;
+    auto node = std::make_unique<Node>();
+    node->partitioner = partitioner;
+    node->num_partitions = partitioner.num_partitions;
+    return self().template make<typename Node::Out>(
+        std::move(node), {"CoGroupedRDD", operation, site},
+        {self().by_key(partitioner), other.by_key(partitioner)});
   }
 };
 

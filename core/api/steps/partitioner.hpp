@@ -1,10 +1,12 @@
 // Which reduce partition a key belongs to, and the bytes by which keys are compared.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "core/api/context.hpp"
 #include "core/api/steps/owned.hpp"
+#include "core/api/steps/sort_prefix.hpp"
 #include "core/plan/task.hpp"
 #include "core/shuffle/hash.hpp"
 
@@ -67,6 +69,8 @@ class PartitionOf {
       range_.emplace();
       range_->ascending = decode<bool>(in);
       range_->bounds = decode<std::vector<owned_t<K>>>(in);
+      for (const auto& bound : range_->bounds)
+        prefixes_.push_back(SortPrefix<owned_t<K>>::of(bound));
     } else if (partitioner.kind == Partitioner::Kind::Custom) {
       custom_ = partitioner.parameters;
       Decoder in(custom_);
@@ -87,16 +91,31 @@ class PartitionOf {
  private:
   int32_t by_range(const K& key) const {
     if constexpr (requires(const owned_t<K>& a, const K& b) { a < b; }) {
-      const auto& bounds = range_->bounds;
-      const auto at = std::lower_bound(bounds.begin(), bounds.end(), key) - bounds.begin();
-      return static_cast<int32_t>(range_->ascending ? at
-                                                    : static_cast<ptrdiff_t>(bounds.size()) - at);
+      const auto bounds = range_->bounds.begin();
+      const uint64_t prefix = SortPrefix<K>::of(key);
+      const size_t n = prefixes_.size();
+      size_t at = first_not_below(prefix);
+      if (!SortPrefix<K>::kExact && at < n && prefixes_[at] == prefix) {
+        const auto end = std::upper_bound(prefixes_.begin(), prefixes_.end(), prefix);
+        at = static_cast<size_t>(std::lower_bound(bounds + static_cast<ptrdiff_t>(at),
+                                                  bounds + (end - prefixes_.begin()), key) -
+                                 bounds);
+      }
+      return static_cast<int32_t>(range_->ascending ? at : n - at);
     } else {
       Decoder::fail("keys without an order are partitioned by range");
     }
   }
+  /// Without branches that depend on the key: they could not be foreseen.
+  size_t first_not_below(uint64_t prefix) const {
+    const uint64_t* from = prefixes_.data();
+    size_t n = prefixes_.size();
+    for (; n > 1; n -= n / 2) from += from[n / 2 - 1] < prefix ? n / 2 : 0;
+    return static_cast<size_t>(from - prefixes_.data()) + (n == 1 && *from < prefix);
+  }
   int32_t n_;
   std::optional<RangeBounds<K>> range_;
+  std::vector<uint64_t> prefixes_;  // of the bounds
   Bytes custom_;
   int32_t (*function_)(std::string_view captured, const void* key) = nullptr;
 };

@@ -125,7 +125,38 @@ void each_shuffled(const ShufflePtr& shuffle, int32_t partition, TaskContext& co
   }
 }
 
-/// Records of a shuffle as they come. Source: Spark ShuffledRDD without aggregator and ordering.
+/// Records of a shuffle as they come.
+template <class T>
+class ShuffledCursor final : public Cursor<T> {
+ public:
+  ShuffledCursor(TaskContext& context, ShuffleId shuffle, int32_t partition)
+      : context_(context), reader_(context, shuffle, partition) {}
+  bool next(Sink<T> out) override {
+    const auto piece = reader_.next();
+    if (!piece) return false;
+    Decoder in(*piece);
+    while (!in.done()) {
+      ++context_.metrics.shuffle_read_records;
+      if (!out(decode<T>(in))) return false;
+    }
+    return true;
+  }
+
+ private:
+  TaskContext& context_;
+  ShuffleReader reader_;
+};
+
+/// Dependency `i`, a shuffle or a parent that is partitioned already.
+template <class T>
+std::unique_ptr<Cursor<T>> open_input(const Node& node, size_t i, int32_t partition,
+                                      TaskContext& context) {
+  if (const auto* shuffle = std::get_if<ShufflePtr>(&node.dependencies.at(i)))
+    return std::make_unique<ShuffledCursor<T>>(context, (*shuffle)->id, partition);
+  return open_parent<T>(node, i, partition, context);
+}
+
+/// Source: Spark ShuffledRDD without aggregator and ordering.
 template <class K, class V>
 class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, V>> {
  public:
@@ -134,30 +165,8 @@ class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, 
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<std::pair<K, V>>> open(int32_t partition,
                                                 TaskContext& context) const override {
-    return std::make_unique<PieceCursor>(
-        context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
+    return open_input<std::pair<K, V>>(*this, 0, partition, context);
   }
-
- private:
-  class PieceCursor final : public Cursor<std::pair<K, V>> {
-   public:
-    PieceCursor(TaskContext& context, ShuffleId shuffle, int32_t partition)
-        : context_(context), reader_(context, shuffle, partition) {}
-    bool next(Sink<std::pair<K, V>> out) override {
-      const auto piece = reader_.next();
-      if (!piece) return false;
-      Decoder in(*piece);
-      while (!in.done()) {
-        ++context_.metrics.shuffle_read_records;
-        if (!out(decode<std::pair<K, V>>(in))) return false;
-      }
-      return true;
-    }
-
-   private:
-    TaskContext& context_;
-    ShuffleReader reader_;
-  };
 };
 
 /// Equal keys once, their values combined. Reads a shuffle, of combined values when the map side
@@ -226,51 +235,6 @@ class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator
   };
   bool map_side_;
   Aggregator aggregator_;
-};
-
-/// Records of a shuffle in the order of their keys. The pieces are kept, so views stay good.
-template <class K, class V>
-class SortedNode final : public OperatorNode<SortedNode<K, V>, std::pair<K, V>> {
- public:
-  using Record = std::pair<K, V>;
-  explicit SortedNode(bool ascending) : ascending_(ascending) {}
-  explicit SortedNode(Decoder& in) : ascending_(decode<bool>(in)) {}
-  void encode(Encoder& out) const { core::encode(out, ascending_); }
-  std::unique_ptr<Cursor<Record>> open(int32_t partition, TaskContext& context) const override {
-    auto cursor = std::make_unique<SortedCursor>();
-    ShuffleReader reader(context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
-    while (const auto piece = reader.next()) {
-      check_killed(context);
-      cursor->pieces.push_back(std::make_unique<Bytes>(*piece));
-      each_record(*cursor->pieces.back(), cursor->records);
-    }
-    context.metrics.shuffle_read_records += static_cast<int64_t>(cursor->records.size());
-    auto& records = cursor->records;
-    auto before = [](const Record& a, const Record& b) { return a.first < b.first; };
-    auto after = [](const Record& a, const Record& b) { return b.first < a.first; };
-    if (ascending_)
-      std::sort(records.begin(), records.end(), before);
-    else
-      std::sort(records.begin(), records.end(), after);
-    return cursor;
-  }
-
- private:
-  static void each_record(std::string_view piece, std::vector<Record>& records) {
-    for (Decoder in(piece); !in.done();) records.push_back(decode<Record>(in));
-  }
-  struct SortedCursor final : Cursor<Record> {
-    bool next(Sink<Record> out) override {
-      for (const size_t end = std::min(at + 1024, records.size()); at < end; ++at) {
-        if (!out(std::move(records[at]))) return false;
-      }
-      return at < records.size();
-    }
-    std::vector<std::unique_ptr<Bytes>> pieces;
-    std::vector<Record> records;
-    size_t at = 0;
-  };
-  bool ascending_;
 };
 
 /// The values of each key from every input: a pair of vectors for two, a tuple for more.

@@ -115,6 +115,19 @@ TEST_CASE("pieces of a block are checked before they are read", "[shuffle]") {
     CHECK_FALSE(PieceReader(std::string_view(one).substr(0, n)).next());
 }
 
+TEST_CASE("a piece that is taken outlives the next one", "[shuffle]") {
+  const std::string one(1000, 'a'), two(1000, 'b');
+  for (const bool compress : {true, false}) {
+    Bytes block;
+    seal_piece(one, compress, block);
+    seal_piece(two, compress, block);
+    PieceReader pieces(block);
+    const Bytes taken = pieces.take(*pieces.next());
+    CHECK(*pieces.next() == two);
+    CHECK(taken == one);
+  }
+}
+
 namespace {
 
 auto counted(Context& context, int32_t maps, int32_t reduces) {

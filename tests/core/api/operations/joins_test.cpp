@@ -34,6 +34,71 @@ TEST_CASE("R38 joins", "[pair_rdd]") {
   }
 }
 
+TEST_CASE("joins of random pairs are those of plain loops", "[pair_rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  constexpr uint64_t kSeed = 11;
+  CAPTURE(kSeed);
+  core::Random random(kSeed, 1);
+  auto make = [&](size_t n) {
+    IntPairs pairs;
+    for (size_t i = 0; i < n; ++i)
+      pairs.emplace_back(static_cast<int>(random.below(40)), static_cast<int>(i));
+    return pairs;
+  };
+  using Maybe = std::optional<int>;
+  using Row = std::pair<int, std::pair<Maybe, Maybe>>;
+  for (const int n : {1, 2, 7}) {
+    const IntPairs a = make(60), b = make(30);
+    std::vector<Row> both, left, right;
+    for (const auto& [k, v] : a)
+      for (const auto& [l, w] : b)
+        if (k == l) both.push_back({k, {v, w}});
+    auto alone = [](const IntPairs& in, int key) {
+      return std::none_of(in.begin(), in.end(), [&](const auto& p) { return p.first == key; });
+    };
+    for (const auto& [k, v] : a)
+      if (alone(b, k)) left.push_back({k, {v, std::nullopt}});
+    for (const auto& [k, w] : b)
+      if (alone(a, k)) right.push_back({k, {std::nullopt, w}});
+    auto rows = [](const auto& rdd) {
+      std::vector<Row> got;
+      for (const auto& [k, values] : rdd.collect())
+        got.push_back({k, {values.first, values.second}});
+      return sorted(got);
+    };
+    auto joined = [&](std::initializer_list<std::vector<Row>> parts) {
+      std::vector<Row> all;
+      for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+      return sorted(all);
+    };
+    const auto x = context.parallelize(a, n), y = context.parallelize(b, n + 1);
+    CHECK(rows(x.join(y)) == joined({both}));
+    CHECK(rows(x.left_outer_join(y)) == joined({both, left}));
+    CHECK(rows(x.right_outer_join(y)) == joined({both, right}));
+    CHECK(rows(x.full_outer_join(y)) == joined({both, left, right}));
+    // One side in place, the other one shuffled, and the other way round.
+    const auto here = x.partition_by(3);
+    CHECK(rows(here.join(y)) == joined({both}));
+    CHECK(rows(here.right_outer_join(y)) == joined({both, right}));
+    CHECK(rows(y.partition_by(3).left_outer_join(here).map_values([](const auto& v) {
+            return std::pair(v.second, Maybe(v.first));
+          })) == joined({both, right}));
+    CHECK(x.join(y).take(3).size() == 3);
+  }
+}
+
+TEST_CASE("joined values of a key come in the order in which they lay there", "[pair_rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto left = context.parallelize(IntPairs{{1, 10}, {1, 20}}, 1);
+  const auto right = context.parallelize(IntPairs{{1, 1}, {2, 0}, {1, 2}, {1, 3}}, 1);
+  using Row = std::pair<int, std::pair<int, int>>;
+  CHECK(left.join(right).collect() ==
+        std::vector<Row>{
+            {1, {10, 1}}, {1, {10, 2}}, {1, {10, 3}}, {1, {20, 1}}, {1, {20, 2}}, {1, {20, 3}}});
+}
+
 TEST_CASE("joins of views keep what they join", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The engine's cases beside Apache Spark (PyPI's pyspark; Scala in its JVM) and beside C++ written by hand, in one run on the
+# same inputs; writes docs/benchmarks.md. Part of `make bench`. CASES='sort group' chooses some (and writes nothing).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+data=$(realpath -m "${TINDERBOX_BENCH_DATA:-build/bench-data}")
+memory=${MEMORY:-8g} rounds=${ROUNDS:-3}
+SPARK_HOME=$(deploy/packages.sh spark)
+export SPARK_HOME SPARK_LOCAL_IP=127.0.0.1
+mkdir -p "$data" build/bench
+compile() { # compile SOURCE [LIBRARIES…]
+  local to=build/bench/$(basename "$1" .cpp)
+  [ "$to" -nt "$1" ] || "${CXX:-g++}" -std=c++20 -O3 $([ "$(uname -m)" != x86_64 ] || echo -march=x86-64-v2) -pthread -static "$1" "${@:2}" -o "$to"
+}
+compile bench/wordcount_two_threads.cpp
+compile bench/engine/make_data.cpp
+compile bench/engine/by_hand.cpp $(pkg-config --libs absl_flat_hash_map)
+[ -s "$data/text.txt" ] || build/tinderbox bench --make-data "$data" --mb 500
+[ -s "$data/edges.txt" ] || build/bench/make_data "$data"
+
+# Each prints `CHECK SECONDS MEGABYTES`; `-` is what there is not.
+measured() { python3 bench/engine/peak.py "$@"; }
+ours() {
+  measured build/tinderbox submit --master "${MASTER:-local[2]}" --driver-memory "$memory" --executor-memory "$memory" build/bench/engine/engine "$data" "$1" "$rounds" |
+    awk -v c="$1" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }'
+}
+spark() {
+  measured "$SPARK_HOME/bin/spark-shell" --master 'local[2]' --driver-memory "$memory" --conf spark.bench.folder="$data" --conf spark.bench.case="$1" \
+    --conf spark.bench.rounds="$rounds" --conf spark.ui.enabled=false -i bench/engine/engine.scala 2>build/bench/spark.log |
+    awk '/^RESULT/ { s = $3 " " $4 } /^MB/ { print s, $2 }'
+}
+by_hand() {
+  case $1 in
+    word_count) measured build/bench/wordcount_two_threads "$data/text.txt" | awk '/^MB/ { print s, $2 } { s = $1 "/" $2 " " $3 }' ;;
+    shuffle) echo "- - -" ;;
+    *) measured build/bench/by_hand "$data" "$1" | awk -v c="$1" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }' ;;
+  esac
+}
+
+declare -A what=(
+  [word_count]="word count of 500 MB"
+  [group]="sums of 100 M integers by 1 M keys"
+  [sort]="sort of 5 M records of 100 bytes"
+  [page_rank]="PageRank by joins, 8 M links, 10 iterations"
+  [shuffle]="200 × 200 tiny shuffle"
+)
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+for name in ${CASES:-word_count group sort page_rank shuffle}; do
+  read -r a s m < <(ours "$name")
+  read -r b t n < <(spark "$name")
+  read -r c u o < <(by_hand "$name")
+  [ "$a" = "$b" ] && { [ "$c" = - ] || [ "$a" = "$c" ]; } || { echo "engine.sh: $name: answers differ: $a, Spark's $b, by hand $c" >&2; exit 1; }
+  awk -v w="${what[$name]}" -v s="$s" -v t="$t" -v u="$u" -v m="$m" -v n="$n" -v o="$o" 'BEGIN {
+    hand = u == "-" ? "–" : sprintf("%.2f s", u); times = u == "-" ? "–" : sprintf("%.2f ×", s / u)
+    more = o == "-" ? "–" : sprintf("%d MB", o)
+    printf "| %s | %.3f s | %.2f s | %.1f × faster | %s | %s | %d MB | %d MB | %s |\n", w, s, t, t / s, hand, times, m, n, more }' | tee -a "$table"
+done
+[ -z "${CASES:-}" ] || exit 0
+version=$("$SPARK_HOME/bin/spark-submit" --version 2>&1 | sed -n 's/.*version \([0-9.]*\)$/\1/p' | head -n 1)
+processor=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)
+python3 - "$table" "Machine: $(nproc) cores of $processor, $(awk '/^MemTotal/ { printf "%d GB", $2 / 1e6 }' /proc/meminfo); Spark $version; $(date -u +%F)." <<'END'
+import re, sys
+page = open("docs/benchmarks.md").read()
+page = re.sub(r"^Machine: .*$", sys.argv[2], page, flags=re.M)
+page = re.sub(r"(^\|---.*\n)(\|.*\n)*", lambda found: found[1] + open(sys.argv[1]).read(), page, count=1, flags=re.M)
+open("docs/benchmarks.md", "w").write(page)
+END

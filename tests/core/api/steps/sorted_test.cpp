@@ -1,0 +1,90 @@
+// Sorting by the beginnings of keys gives the order of the keys, and so do bounds of partitions.
+#include "core/api/steps/sorted.hpp"
+
+#include <limits>
+
+#include "tests/core/api/values.hpp"
+
+using namespace tinderbox;
+using tinderbox::core::PartitionOf;
+using tinderbox::core::Random;
+using tinderbox::core::SortPrefix;
+
+namespace {
+
+constexpr uint64_t kSeed = 7;
+
+/// Keys by `make`, compared in pairs, sorted both ways, and put between bounds.
+template <class K, class Make>
+void check_order(Make make) {
+  Random random(kSeed, 1);
+  std::vector<std::pair<K, int>> records;
+  for (int i = 0; i < 500; ++i) records.emplace_back(make(random), i);
+  const K first = records[0].first;
+  for (const auto& [key, i] : records) {
+    const uint64_t a = SortPrefix<K>::of(first), b = SortPrefix<K>::of(key);
+    if (first < key) CHECK(a <= b);
+    if (key < first) CHECK(b <= a);
+    if (SortPrefix<K>::kExact) CHECK((a == b) == !(first < key || key < first));
+  }
+  for (const bool ascending : {true, false}) {
+    std::vector<K> got, want;
+    for (const auto& place : core::sorted_places(records, ascending))
+      got.push_back(records[place.at].first);
+    for (const auto& [key, i] : records) want.push_back(key);
+    std::sort(want.begin(), want.end());
+    if (!ascending) std::reverse(want.begin(), want.end());
+    CHECK(got == want);
+  }
+  std::vector<K> bounds;
+  for (size_t i = 0; i < 20; ++i) bounds.push_back(records[i].first);
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  for (const bool ascending : {true, false}) {
+    Bytes parameters;
+    Encoder out(parameters);
+    core::encode(out, ascending);
+    core::encode(out, bounds);
+    const auto n = static_cast<int32_t>(bounds.size());
+    const PartitionOf<K> partition_of({core::Partitioner::Kind::Range, n + 1, parameters});
+    for (const auto& [key, i] : records) {
+      const auto at = static_cast<int32_t>(std::lower_bound(bounds.begin(), bounds.end(), key) -
+                                           bounds.begin());
+      CHECK(partition_of(key, 0) == (ascending ? at : n - at));
+    }
+  }
+}
+
+std::string random_text(Random& random) {
+  std::string text(random.below(12), 'x');
+  for (char& c : text) c = "\0ab\xff"[random.below(4)];
+  return random.below(2) ? text : "a long beginning that many have" + text;
+}
+
+}  // namespace
+
+TEST_CASE("keys are sorted by their beginnings", "[sorted]") {
+  CAPTURE(kSeed);
+  check_order<int64_t>([](Random& r) { return static_cast<int64_t>(r.below(UINT64_MAX)); });
+  check_order<uint64_t>([](Random& r) { return r.below(UINT64_MAX); });
+  check_order<int8_t>([](Random& r) { return static_cast<int8_t>(r.below(256)); });
+  check_order<bool>([](Random& r) { return r.below(2) == 1; });
+  check_order<double>([](Random& r) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const std::vector<double> special = {0.0, -0.0, infinity, -infinity, 5e-324, -5e-324};
+    return r.below(3) ? (r.unit() - 0.5) * 1e9 : special[r.below(special.size())];
+  });
+  check_order<float>([](Random& r) { return static_cast<float>(r.unit() - 0.5); });
+  check_order<std::string>(random_text);
+  check_order<std::pair<std::string, int>>(
+      [](Random& r) { return std::pair(random_text(r), static_cast<int>(r.below(3))); });
+  check_order<std::tuple<int, std::string>>(
+      [](Random& r) { return std::tuple(static_cast<int>(r.below(3)), random_text(r)); });
+  check_order<std::vector<int>>(
+      [](Random& r) { return std::vector<int>(r.below(4), static_cast<int>(r.below(4))); });
+}
+
+TEST_CASE("-0.0 and 0.0 are one key, also between bounds", "[sorted]") {
+  CHECK(SortPrefix<double>::of(-0.0) == SortPrefix<double>::of(0.0));
+  CHECK(SortPrefix<float>::of(-0.0f) == SortPrefix<float>::of(0.0f));
+}
