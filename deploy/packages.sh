@@ -57,7 +57,7 @@ missing() {
 install_packages() {
   local wanted
   wanted=$(missing "$@" | tr '\n' ' ')
-  [ -z "$wanted" ] && return
+  [ -z "${wanted// /}" ] && return
   [ "$(id -u)" = 0 ] || die "these packages are missing: $wanted- run 'apt-get install $wanted' as root"
   say "installing $wanted"
   export DEBIAN_FRONTEND=noninteractive

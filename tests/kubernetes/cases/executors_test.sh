@@ -21,7 +21,7 @@ check "dynamic allocation with shuffle tracking: pods come with the load, go whe
 check "nothing stays" forget_driver
 check "idle executors are decommissioned when that is enabled" scaled idle "${dynamic[@]}" --conf spark.decommission.enabled=true \
   --conf spark.kubernetes.executor.decommissionLabel=leaving --conf spark.kubernetes.executor.decommissionLabelValue=yes
-labelled() { grep '"resource":"pods"' "$state/audit.log" | grep "\"namespace\":\"$ns\"" | grep '"verb":"patch"' | grep '"code":200' | head -n 1 | grep -o '"requestURI":"[^"]*"'; }
+labelled() { grep '"resource":"pods"' "$state/audit.log" | grep "\"namespace\":\"$ns\"" | grep '"verb":"patch"' | grep '"code":200' | grep -o '"requestURI":"[^"]*"'; }
 check "their pods got the label of a key" labelled
 check "nothing stays" forget_driver
 check "executors are rolled: one after the other is replaced" scaled roll --num-executors 4 --conf spark.decommission.enabled=true \

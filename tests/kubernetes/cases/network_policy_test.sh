@@ -41,11 +41,12 @@ check "where nobody enforces policies a stranger's pod reaches driver and execut
 kubectl delete pods -l spark-role=driver >/dev/null
 
 mkdir -p "$dir/router"
-"${enter[@]}" env NODE_NAME=node1 "$(tests/scripts/go_program.sh github.com/cloudnativelabs/kube-router/v2/cmd/kube-router@v2.1.0)" \
+router=$(tests/scripts/go_program.sh github.com/cloudnativelabs/kube-router/v2/cmd/kube-router@v2.1.0) || exit 1
+"${enter[@]}" env NODE_NAME=node1 "$router" \
   --kubeconfig="$state/admin.conf" --run-router=false --run-service-proxy=false --enable-cni=false --run-firewall=true \
   --hostname-override=node1 --service-cluster-ip-range=10.96.0.0/16 --health-port=0 >"$dir/router/log" 2>&1 &
 enforcer=$!
-enforced() { "${enter[@]}" iptables-save | grep -q 'KUBE-NWPLCY-[^D]'; }
+enforced() { "${enter[@]}" iptables-save | grep 'KUBE-NWPLCY-[^D]' >/dev/null; }
 check "policies are enforced" until_true 30 enforced
 behind() { application 5; }
 check "an application whose file is sent, fetched by executors, begins behind them" behind

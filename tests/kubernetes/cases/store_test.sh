@@ -8,7 +8,8 @@ trap '[ -z "$server" ] || kill "$server"; end_case' EXIT
 make_namespace
 mkdir -p "$dir/store/apps" "$dir/out"
 chmod 777 "$dir/out"
-setsid "${enter[@]}" "$(tests/scripts/go_program.sh github.com/versity/versitygw/cmd/versitygw@v1.8.0)" --access KEY --secret hidden-word --port 10.99.0.1:9000 --health /health \
+gateway=$(tests/scripts/go_program.sh github.com/versity/versitygw/cmd/versitygw@v1.8.0) || exit 1
+setsid "${enter[@]}" "$gateway" --access KEY --secret hidden-word --port 10.99.0.1:9000 --health /health \
   posix "$dir/store" >"$dir/server.log" 2>&1 &
 server=$!
 check "a real S3 server is there" until_true 20 "${enter[@]}" curl -sf http://10.99.0.1:9000/health
