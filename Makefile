@@ -250,7 +250,7 @@ demo: test-packages all
 
 ##: the figures: `tinderbox bench`, those of the Driver machine alone, and the programs of bench/
 .PHONY: bench
-bench: test-packages all $(B)/tests/peers $(BENCH_APPS)
+bench: test-packages all $(B)/tests/peers $(BENCH_APPS) $(EXAMPLES)
 	@$(B)/tinderbox bench
 	@for f in tests/core/scheduler/*_bench.cpp; do $(MAKE) one TEST=$$f ONLY='[.bench]'; done
 	@for f in bench/*.sh; do [ ! -x "$$f" ] || "$$f"; done

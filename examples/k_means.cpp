@@ -42,7 +42,9 @@ static int run(tinderbox::Context& context, std::span<const std::string> args) {
   const auto points =
       context.text_file(args[0]).map([](std::string_view line) { return parse_point(line); });
   points.cache();
-  std::vector<Point> centres = points.take(std::stoi(args[1]));
+  std::vector<Point> centres =
+      points.take(tinderbox::positive_argument(args[1], "k_means takes POINTS K"));
+  if (centres.empty()) throw std::invalid_argument(args[0] + " has no points");
   for (int round = 0; round < kMostRounds; ++round) {
     auto near =
         tinderbox::capture(context.broadcast(centres), [](const auto& centres, const Point& point) {

@@ -32,13 +32,15 @@ static Numbers add_gradient(Numbers sum, const Numbers& weights, const Numbers& 
 }
 
 static int run(tinderbox::Context& context, std::span<const std::string> args) {
-  if (args.size() != 2) throw std::invalid_argument("logistic_regression takes POINTS ITERATIONS");
+  const std::string usage = "logistic_regression takes POINTS ITERATIONS";
+  if (args.size() != 2) throw std::invalid_argument(usage);
+  const int64_t iterations = tinderbox::positive_argument(args[1], usage);
   const auto points =
       context.text_file(args[0]).map([](std::string_view line) { return parse_point(line); });
   points.cache();
   const auto n = static_cast<double>(points.count());
   Numbers weights(points.first().size() - 1);
-  for (int i = std::stoi(args[1]); i > 0; --i) {
+  for (int64_t i = 0; i < iterations; ++i) {
     auto seen = tinderbox::capture(context.broadcast(weights),
                                    [](const auto& weights, Numbers sum, const Numbers& point) {
                                      return add_gradient(std::move(sum), *weights, point);

@@ -24,8 +24,9 @@ static std::string record(int64_t number) {
 }
 
 static int generate(tinderbox::Context& context, std::span<const std::string> args) {
-  if (args.size() != 2) throw std::invalid_argument("tera_gen takes RECORDS OUT");
-  context.range(0, std::stoll(args[0]))
+  const std::string usage = "tera_gen takes RECORDS OUT";
+  if (args.size() != 2) throw std::invalid_argument(usage);
+  context.range(0, tinderbox::positive_argument(args[0], usage, INT64_MAX))
       .map([](int64_t n) { return record(n); })
       .save_as_text_file(args[1]);
   return 0;

@@ -1,6 +1,7 @@
 // The cases of docs/benchmarks.md for tinderbox: engine FOLDER CASE [ROUNDS=3]. The same jobs as
-// engine.scala; prints `CASE CHECK SECONDS` of the best round. FOLDER has what make_data made.
+// engine.scala; prints `CASE CHECK SECONDS` of the best round. FOLDER has what engine.sh made.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -14,8 +15,6 @@ using tinderbox::Context;
 using tinderbox::Rdd;
 using Edge = std::pair<int32_t, int32_t>;
 using Rank = std::pair<int32_t, double>;
-
-int64_t add(int64_t a, int64_t b) { return a + b; }
 
 std::string word_count(Context& context, const std::string& folder) {
   const auto counts = context.text_file(folder + "/text.txt")
@@ -57,7 +56,7 @@ std::string sort(Context& context, const std::string& folder) {
                          })
                          .collect();
   int64_t n = 0;
-  for (const int64_t part : parts) n = add(n, part);
+  for (const int64_t part : parts) n += part;
   return std::to_string(n);
 }
 

@@ -1,6 +1,5 @@
 // pagerank EDGES ITERATIONS: ranks pages by the links between them; EDGES has a line `FROM TO` a
 // link.
-#include <charconv>
 #include <cstdio>
 #include <span>
 #include <stdexcept>
@@ -13,22 +12,12 @@ namespace {
 using Link = std::pair<std::string, std::string>;
 using Rank = std::pair<std::string, double>;
 
-int parse_iterations(const std::string& text) {
-  int n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || n < 1) {
-    throw std::invalid_argument("pagerank takes EDGES ITERATIONS, a positive number, but got '" +
-                                text + "'");
-  }
-  return n;
-}
-
 int run_pagerank(Context& context, std::span<const std::string> args) {
   if (args.size() != 2) {
     throw std::invalid_argument("pagerank takes EDGES ITERATIONS, but got " +
                                 std::to_string(args.size()) + " arguments");
   }
-  const int iterations = parse_iterations(args[1]);
+  const int64_t iterations = positive_argument(args[1], "pagerank takes EDGES ITERATIONS");
   auto links = context.text_file(args[0])
                    .flat_map<Link>([](std::string_view line, auto& emit) {
                      std::vector<std::string> ends;
@@ -43,7 +32,7 @@ int run_pagerank(Context& context, std::span<const std::string> args) {
                    .group_by_key();
   links.cache();
   auto ranks = links.map_values([](const auto&) { return 1.0; });
-  for (int i = 0; i < iterations; ++i) {
+  for (int64_t i = 0; i < iterations; ++i) {
     ranks = links.join(ranks)
                 .values()
                 .flat_map<Rank>([](const auto& page, auto& emit) {

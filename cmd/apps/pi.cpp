@@ -1,5 +1,4 @@
 // pi [SLICES]: estimates pi by random points in a square.
-#include <charconv>
 #include <cstdio>
 #include <span>
 #include <stdexcept>
@@ -11,21 +10,13 @@ namespace {
 
 constexpr int64_t kPointsASlice = 100000;
 
-int32_t parse_slices(const std::string& text) {
-  int32_t slices = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slices);
-  if (error != std::errc() || end != text.data() + text.size() || slices < 1) {
-    throw std::invalid_argument("pi takes [SLICES], a positive number, but got '" + text + "'");
-  }
-  return slices;
-}
-
 int run_pi(Context& context, std::span<const std::string> args) {
   if (args.size() > 1) {
     throw std::invalid_argument("pi takes [SLICES], but got " + std::to_string(args.size()) +
                                 " arguments");
   }
-  const int32_t slices = args.empty() ? 2 : parse_slices(args[0]);
+  const auto slices =
+      static_cast<int32_t>(args.empty() ? 2 : positive_argument(args[0], "pi takes [SLICES]"));
   const int64_t points = kPointsASlice * slices;
   const int64_t inside = context.range(0, points, 1, slices)
                              .map_partitions_with_index<int64_t>(

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "conf/conf.hpp"
-#include "core/or_throw.hpp"
+#include "core/plan/or_throw.hpp"
 #include "core/shuffle/block.hpp"
 #include "core/shuffle/task_setting.hpp"
 

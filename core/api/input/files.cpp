@@ -5,7 +5,7 @@
 
 #include "core/api/input/sources.hpp"
 #include "core/api/rdd.hpp"
-#include "core/or_throw.hpp"
+#include "core/plan/or_throw.hpp"
 #include "net/files/byte_source.hpp"
 
 namespace tinderbox {

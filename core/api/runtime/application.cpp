@@ -1,8 +1,11 @@
 #include "core/api/runtime/application.hpp"
 
+#include <absl/strings/numbers.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <stdexcept>
 
 namespace tinderbox {
 namespace {
@@ -31,6 +34,12 @@ std::vector<Application> applications() {
   std::vector<Application> all;
   for (const auto& [name, application] : registered()) all.push_back(application);
   return all;
+}
+
+int64_t positive_argument(const std::string& text, const std::string& usage, int64_t most) {
+  int64_t n = 0;
+  if (absl::SimpleAtoi(text, &n) && n >= 1 && n <= most) return n;
+  throw std::invalid_argument(usage + ", a positive number, but got '" + text + "'");
 }
 
 }  // namespace tinderbox

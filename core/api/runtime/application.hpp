@@ -2,6 +2,7 @@
 //     TINDERBOX_APPLICATION(wordcount, "count words: IN [OUT]", run_wordcount);
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,11 @@ bool register_application(const Application& application);
 const Application* find_application(std::string_view name);
 /// All of them, by name.
 std::vector<Application> applications();
+
+/// An argument as a number from 1 to `most`. Errors: std::invalid_argument, which begins with
+/// `usage`, as "pi takes [SLICES]".
+int64_t positive_argument(const std::string& text, const std::string& usage,
+                          int64_t most = INT32_MAX);
 
 }  // namespace tinderbox
 

@@ -6,7 +6,7 @@
 
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/steps/action.hpp"
-#include "core/or_throw.hpp"
+#include "core/plan/or_throw.hpp"
 
 namespace tinderbox::core {
 namespace {

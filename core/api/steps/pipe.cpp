@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/or_throw.hpp"
+#include "core/plan/or_throw.hpp"
 #include "net/process/piped_child.hpp"
 
 namespace tinderbox::core {

@@ -135,4 +135,12 @@ END
   awk '/ 404 /{ print $1 }' web.log | sort >want
   same "pipe: lines through awk"
 done
+mode='local[2]'
+for wrong in "k_means k_means points 0" "k_means k_means points x" "logistic_regression logistic_regression labelled 1.5" "tera_sort tera_gen -1 out"; do
+  # shellcheck disable=SC2086  # words
+  run $wrong && echo "it ended with 0" >>log
+  tail -n 1 log | sed -n "s/^Error: .* takes .*, a positive number, but got '.*'$/refused/p" >got
+  echo refused >want
+  same "what is no number of anything is refused: $wrong"
+done
 exit $failed

@@ -2,7 +2,7 @@
 
 #include "conf/keys.hpp"
 #include "conf/values/resources.hpp"
-#include "core/s3_access.hpp"
+#include "core/deploy/s3_access.hpp"
 
 namespace tinderbox::core::kubernetes {
 namespace {

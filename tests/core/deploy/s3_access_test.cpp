@@ -1,5 +1,5 @@
 // Which keys and variables say where an object store is and as whom to ask it.
-#include "core/s3_access.hpp"
+#include "core/deploy/s3_access.hpp"
 
 #include "tests/pch.hpp"
 

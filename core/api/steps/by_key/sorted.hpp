@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/api/steps/shuffled.hpp"
-#include "core/api/steps/sort_prefix.hpp"
+#include "core/api/steps/by_key/shuffled.hpp"
+#include "core/api/steps/by_key/sort_prefix.hpp"
 
 namespace tinderbox::core {
 

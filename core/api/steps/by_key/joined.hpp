@@ -2,7 +2,7 @@
 // by.
 #pragma once
 
-#include "core/api/steps/shuffled.hpp"
+#include "core/api/steps/by_key/shuffled.hpp"
 
 namespace tinderbox::core {
 
@@ -67,9 +67,9 @@ class JoinNode final
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
     auto table = std::make_unique<JoinTable<K, Lying>>();
-    drive<std::pair<K, Lying>>(
-        *open_input<std::pair<K, Lying>>(*this, 1 - kFlowing, partition, context), context,
-        [&](std::pair<K, Lying>&& r) { return table->add(r.first, std::move(r.second)), true; });
+    each_input<std::pair<K, Lying>>(
+        *this, 1 - kFlowing, partition, context,
+        [&](std::pair<K, Lying>&& r) { table->add(r.first, std::move(r.second)); });
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, table->bytes());
     return std::make_unique<JoinCursor>(
         open_input<std::pair<K, Flowing>>(*this, kFlowing, partition, context), std::move(table));

@@ -1,4 +1,4 @@
-#include "core/s3_access.hpp"
+#include "core/deploy/s3_access.hpp"
 
 #include "conf/keys.hpp"
 #include "net/http/url.hpp"

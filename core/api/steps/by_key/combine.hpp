@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/api/closure.hpp"
-#include "core/api/steps/partitioner.hpp"
+#include "core/api/steps/by_key/partitioner.hpp"
 #include "core/shuffle/combine_table.hpp"
 
 namespace tinderbox::core {

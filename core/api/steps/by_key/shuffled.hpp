@@ -1,7 +1,7 @@
 // Both sides of a shuffle, typed: terminal operations that write map output, nodes that read it.
 #pragma once
 
-#include "core/api/steps/combine.hpp"
+#include "core/api/steps/by_key/combine.hpp"
 #include "core/api/steps/node.hpp"
 #include "core/shuffle/reader.hpp"
 #include "core/shuffle/writer.hpp"
@@ -156,6 +156,15 @@ std::unique_ptr<Cursor<T>> open_input(const Node& node, size_t i, int32_t partit
   return open_parent<T>(node, i, partition, context);
 }
 
+/// Calls f(T&&) for every record of dependency `i`, a shuffle or not.
+template <class T, class F>
+void each_input(const Node& node, size_t i, int32_t partition, TaskContext& context, F&& f) {
+  if (const auto* shuffle = std::get_if<ShufflePtr>(&node.dependencies.at(i)))
+    return each_shuffled<T>(*shuffle, partition, context, f);
+  drive<T>(*open_parent<T>(node, i, partition, context), context,
+           [&](T&& record) { return f(std::move(record)), true; });
+}
+
 /// Source: Spark ShuffledRDD without aggregator and ordering.
 template <class K, class V>
 class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, V>> {
@@ -191,22 +200,16 @@ class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator
       combiner->add(
           r.first, [&] { return aggregator_.create(std::move(r.second)); },
           [&](C& c) { aggregator_.merge_value(c, std::move(r.second)); });
-      return true;
     };
     auto combined = [&](std::pair<K, C>&& r) {
       combiner->add(
           r.first, [&] { return std::move(r.second); },
           [&](C& c) { aggregator_.merge_combined(c, std::move(r.second)); });
     };
-    if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(0))) {
-      if (map_side_)
-        each_shuffled<std::pair<K, C>>(*shuffle, partition, context, combined);
-      else
-        each_shuffled<std::pair<K, V>>(*shuffle, partition, context, value);
-    } else {
-      drive<std::pair<K, V>>(*open_parent<std::pair<K, V>>(*this, 0, partition, context), context,
-                             value);
-    }
+    if (map_side_ && std::holds_alternative<ShufflePtr>(this->dependencies.at(0)))
+      each_input<std::pair<K, C>>(*this, 0, partition, context, combined);
+    else
+      each_input<std::pair<K, V>>(*this, 0, partition, context, value);
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner->bytes());
     return std::make_unique<TableCursor>(std::move(combiner));
   }
@@ -268,7 +271,7 @@ class CoGroupNode final
  private:
   template <size_t I, class W>
   void read(Combiner<K, Groups>& combiner, int32_t partition, TaskContext& context) const {
-    auto add = [&](std::pair<K, W>&& r) {
+    each_input<std::pair<K, W>>(*this, I, partition, context, [&](std::pair<K, W>&& r) {
       auto append = [&](Groups& groups) {
         std::get<I>(groups).push_back(own<W>(std::move(r.second)));
       };
@@ -280,14 +283,7 @@ class CoGroupNode final
             return fresh;
           },
           append);
-      return true;
-    };
-    if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(I))) {
-      each_shuffled<std::pair<K, W>>(*shuffle, partition, context, add);
-    } else {
-      drive<std::pair<K, W>>(*open_parent<std::pair<K, W>>(*this, I, partition, context), context,
-                             add);
-    }
+    });
   }
   struct GroupsCursor final : Cursor<Out> {
     bool next(Sink<Out> out) override {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "core/api/context.hpp"
+#include "core/api/steps/by_key/sort_prefix.hpp"
 #include "core/api/steps/owned.hpp"
-#include "core/api/steps/sort_prefix.hpp"
 #include "core/plan/task.hpp"
 #include "core/shuffle/hash.hpp"
 

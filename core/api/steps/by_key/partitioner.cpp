@@ -1,4 +1,4 @@
-#include "core/api/steps/partitioner.hpp"
+#include "core/api/steps/by_key/partitioner.hpp"
 
 #include <algorithm>
 #include <cmath>

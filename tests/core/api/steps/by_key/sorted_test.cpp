@@ -1,5 +1,5 @@
 // Sorting by the beginnings of keys gives the order of the keys, and so do bounds of partitions.
-#include "core/api/steps/sorted.hpp"
+#include "core/api/steps/by_key/sorted.hpp"
 
 #include <limits>
 
