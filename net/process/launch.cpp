@@ -54,10 +54,15 @@ struct Child {
   int error = 0;
 };
 
+/// Past a sanitizer, which would take the child's end for this process's and report in its memory.
+[[noreturn]] void end_child() {
+  for (;;) ::syscall(SYS_exit_group, 127);
+}
+
 int fail(Child* c, const char* step) {
   c->failed_step = step;
   c->error = errno;
-  _exit(127);
+  end_child();
 }
 
 /// Of the child's own table: past a sanitizer, which would take it for a descriptor of ours.
@@ -82,7 +87,7 @@ void reset_signals() {
 int run_child(void* argument) {
   auto* c = static_cast<Child*>(argument);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return fail(c, "prctl");
-  if (::getppid() != c->parent) _exit(127);  // the parent died before the line above
+  if (::getppid() != c->parent) end_child();  // the parent died before the line above
   if (::setpgid(0, 0) != 0) return fail(c, "setpgid");
   for (int to = 0; to < kFirstClosed; ++to) {
     if (c->fds[to] < 0)
