@@ -145,6 +145,8 @@ void Conf::check_ranges() const {
   must(kTaskLaunchAhead.spec, get(kTaskLaunchAhead) >= 0, "at least 0");
   const double share = get(kMemoryFraction);
   must(kMemoryFraction.spec, share > 0 && share <= 1, "above 0 and at most 1");
+  const double of_blocks = get(kMemoryStorageFraction);
+  must(kMemoryStorageFraction.spec, of_blocks >= 0 && of_blocks < 1, "at least 0 and below 1");
 }
 
 template <>

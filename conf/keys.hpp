@@ -505,6 +505,8 @@ inline constexpr Key<int> kReducerMaxBlocksPerAddress{
     "spark.reducer.maxBlocksInFlightPerAddress", "2147483647", "blocks asked of one host at once"};
 inline constexpr Key<bool> kShuffleCompress{"spark.shuffle.compress", "true",
                                             "compress map outputs"};
+inline constexpr Key<bool> kShuffleSpillCompress{
+    "spark.shuffle.spill.compress", "true", "compress what tasks move from memory to disk"};
 inline constexpr Key<bool> kShuffleChecksum{"spark.shuffle.checksum.enabled", "true",
                                             "check every block of a map output"};
 inline constexpr Key<bool> kShuffleSync{"spark.shuffle.sync", "false",
@@ -532,6 +534,8 @@ inline constexpr Key<bool> kShuffleReduceLocality{
 // Storage, broadcast, files.
 inline constexpr Key<double> kMemoryFraction{
     "spark.memory.fraction", "0.6", "share of an executor's memory for blocks and shuffles"};
+inline constexpr Key<double> kMemoryStorageFraction{
+    "spark.memory.storageFraction", "0.5", "part of that which tasks leave to blocks"};
 inline constexpr Key<int> kDiskStoreSubDirectories{"spark.diskStore.subDirectories", "64",
                                                    "sub-folders of each scratch folder"};
 inline constexpr Key<int64_t> kBroadcastBlockSize{"spark.broadcast.blockSize", "4m", Unit::kKiB,

@@ -128,6 +128,7 @@ void ExecutorServices::interrupt() {
     changed_.notify_all();
   }
   transfer_.interrupt();
+  blocks_.memory().interrupt();
 }
 
 void ExecutorServices::stop(const std::string& reason) {

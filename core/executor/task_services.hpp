@@ -77,6 +77,7 @@ class ExecutorServices : public TaskServices {
   void expect(int64_t program, const std::vector<ShuffleRead>& reads) override;
   bool may_commit(AskPermissionToCommit question) override;
   Result<std::vector<std::string>> barrier_sync(BarrierSync sync) override;
+  MemoryPool& memory() override { return blocks_.memory(); }
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
   ExecutorId executor_id() const override { return options_.self.executor; }

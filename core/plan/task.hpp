@@ -46,12 +46,12 @@ class BlockStream {
   virtual std::optional<FetchedBlock> next() = 0;
 };
 
-/// A map task's output on its way to the store: partitions in ascending order, each once.
+/// A map task's output on its way to the store: partitions in ascending order.
 /// Thread: one task's.
 class MapOutputWriter {
  public:
   virtual ~MapOutputWriter() = default;
-  /// Bytes of reduce partition r; empty partitions may be left out.
+  /// More bytes of reduce partition r; empty partitions may be left out.
   virtual Result<bool> append(int32_t r, std::string_view bytes) = 0;
   /// Makes the output visible as a whole, or not at all. Adopts an earlier valid commit of the same
   /// map id.
@@ -94,6 +94,8 @@ class SharedObjects {
   std::map<BroadcastId, std::shared_ptr<Entry>> entries_;
 };
 
+class MemoryPool;
+
 /// The port between a task body and its executor. Implemented by core/executor over threads and
 /// sockets, by fakes in tests and the simulator. Thread: any task thread; calls may block, a kill
 /// ends them.
@@ -119,6 +121,8 @@ class TaskServices {
   /// Waits until all tasks of the barrier stage have asked; what each of them said, by partition.
   /// Errors: they did not meet, or this process runs no barrier stages.
   virtual Result<std::vector<std::string>> barrier_sync(BarrierSync sync);
+  /// What all tasks of this process and its cached blocks share.
+  virtual MemoryPool& memory() = 0;
   /// A directory of this executor for temporary files, chosen in turn.
   virtual Result<std::string> temp_directory() = 0;
   /// A setting of the application (spark.* or tinderbox.*) as the driver resolved it.
@@ -173,6 +177,7 @@ struct TaskContext {
   int64_t epoch = 0;
   int32_t barrier_epoch = 0;                         // how often it has passed a barrier
   int32_t cpus = 1;                                  // cores that are its own
+  int32_t temp_files = 0;                            // that it has named so far
   const ResourceAddresses* own_resources = nullptr;  // null: none
   const std::map<std::string, std::string>* properties = nullptr;
   TaskServices* services = nullptr;

@@ -49,6 +49,7 @@ BlockManagerOptions block_manager_options(const conf::Conf& conf,
   options.unique_name = std::move(unique_name);
   const auto usable = static_cast<double>(usable_memory(process_memory));
   options.memory = static_cast<int64_t>(usable * conf.get(conf::kMemoryFraction));
+  options.storage_fraction = conf.get(conf::kMemoryStorageFraction);
   options.sub_directories =
       static_cast<size_t>(std::clamp(conf.get(conf::kDiskStoreSubDirectories), 1, 256));
   options.map_outputs.max_in_memory_output = conf.get(conf::kShuffleMaxInMemoryOutput);
@@ -75,7 +76,19 @@ BlockManager::BlockManager(net::Files& files, BlockManagerOptions options, DiskS
       skipped_(std::move(opened.skipped)),
       disk_(files, std::move(opened.directories), options.sub_directories),
       outputs_(files, disk_, options.sub_directories, options.map_outputs),
-      memory_(options.memory) {}
+      pool_(options.memory,
+            static_cast<int64_t>(static_cast<double>(options.memory) * options.storage_fraction)),
+      memory_(pool_) {
+  pool_.on_shortage([this](int64_t size) {
+    net::Lock one_at_a_time(put_mutex_);
+    std::vector<MemoryBlock> victims;
+    {
+      net::Lock lock(mutex_);
+      victims = memory_.oldest(size);
+    }
+    throw_out(victims);
+  });
+}
 
 BlockManager::~BlockManager() { disk_.remove_directories(); }
 
@@ -113,31 +126,37 @@ void BlockManager::tell(const std::vector<std::string>& blocks) {
   if (!updates.empty() && listener_) listener_(std::move(updates));
 }
 
-bool BlockManager::put_in_memory(MemoryBlock block) {
-  std::optional<std::vector<MemoryBlock>> victims;
-  {
-    net::Lock lock(mutex_);
-    if (memory_.contains(block.name)) return true;
-    victims = memory_.victims(static_cast<int64_t>(block.bytes.size()), block.rdd);
-  }
-  if (!victims) return false;
-  // Victims are written while they can still be read from memory.
+void BlockManager::throw_out(const std::vector<MemoryBlock>& victims) {
+  // They are written while they can still be read from memory.
   std::set<std::string> written;
-  for (const MemoryBlock& victim : *victims)
+  for (const MemoryBlock& victim : victims)
     if (victim.level.disk && !disk_.contains(victim.name)) {
       const Result<bool> put = disk_.put(victim.name, victim.bytes.view());
       if (put && *put) written.insert(victim.name);
     }
   std::vector<std::string> thrown_out;
   net::Lock lock(mutex_);
-  for (const MemoryBlock& victim : *victims)
+  for (const MemoryBlock& victim : victims)
     if (memory_.erase(victim.name))
       thrown_out.push_back(victim.name);
     else if (written.contains(victim.name))
       disk_.remove(victim.name);  // it was removed while it was written
   tell(thrown_out);
-  memory_.insert(std::move(block));
-  return true;
+}
+
+bool BlockManager::put_in_memory(const MemoryBlock& block) {
+  while (true) {
+    std::optional<std::vector<MemoryBlock>> victims;
+    {
+      net::Lock lock(mutex_);
+      if (memory_.contains(block.name)) return true;
+      victims = memory_.victims(static_cast<int64_t>(block.bytes.size()), block.rdd);
+    }
+    if (!victims) return false;
+    throw_out(*victims);
+    net::Lock lock(mutex_);
+    if (memory_.insert(block)) return true;  // else a task was quicker to take that room
+  }
 }
 
 bool BlockManager::put(const std::string& block, const StorageLevel& level, Payload bytes,

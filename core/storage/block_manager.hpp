@@ -26,7 +26,8 @@ namespace tinderbox::core {
 struct BlockManagerOptions {
   std::vector<std::string> local_dirs;
   std::string unique_name;  // of its directories: blockmgr-<unique_name>
-  int64_t memory = 0;       // for cached blocks
+  int64_t memory = 0;       // for cached blocks and tasks
+  double storage_fraction = 0.5;  // of it, which tasks leave to blocks
   size_t sub_directories = 1;
   MapOutputOptions map_outputs;
 };
@@ -59,6 +60,7 @@ class BlockManager {
   const std::vector<std::string>& skipped_dirs() const { return skipped_; }
   net::Files& files() { return files_; }
   MapOutputStore& map_outputs() { return outputs_; }
+  MemoryPool& memory() { return pool_; }
 
   /// False: it fits nowhere that `level` allows. A block that is there already stays as it is.
   /// All bytes are encoded ones, so `level.deserialized` changes nothing.
@@ -81,7 +83,9 @@ class BlockManager {
   void remove_directories() { disk_.remove_directories(); }
 
  private:
-  bool put_in_memory(MemoryBlock block);
+  bool put_in_memory(const MemoryBlock& block) REQUIRES(put_mutex_);
+  /// Out of memory, to disk if their levels say so.
+  void throw_out(const std::vector<MemoryBlock>& victims) REQUIRES(put_mutex_);
   void remove_if(const std::function<bool(const std::string&)>& chosen);
   BlockUpdate status(const std::string& block) const REQUIRES(mutex_);
   void tell(const std::vector<std::string>& blocks) REQUIRES(mutex_);
@@ -91,7 +95,8 @@ class BlockManager {
   const std::vector<std::string> skipped_;
   DiskStore disk_;
   MapOutputStore outputs_;
-  net::Mutex put_mutex_;  // one block at a time makes room
+  MemoryPool pool_;
+  net::Mutex put_mutex_;  // one at a time makes room
   mutable net::Mutex mutex_;
   MemoryStore memory_ GUARDED_BY(mutex_);
   /// Blocks that the driver knows of, and the level of each.

@@ -196,12 +196,14 @@ class MapOutputStore::Pending : public PendingMapOutput {
         checksums_(static_cast<size_t>(num_reduces), checksum({})) {}
 
   Result<bool> append(int32_t reduce, std::string_view bytes) override {
-    if (reduce < next_ || static_cast<size_t>(reduce) >= lengths_.size())
+    if (reduce < reduce_ || static_cast<size_t>(reduce) >= lengths_.size())
       return Error{"partition " + std::to_string(reduce) + " of a map output with " +
                    std::to_string(lengths_.size()) + " partitions came out of order"};
-    next_ = reduce + 1;
-    lengths_[static_cast<size_t>(reduce)] = static_cast<int64_t>(bytes.size());
-    checksums_[static_cast<size_t>(reduce)] = checksum(bytes);
+    if (reduce > reduce_) XXH3_64bits_reset(sum_.get());
+    reduce_ = reduce;
+    lengths_[static_cast<size_t>(reduce)] += static_cast<int64_t>(bytes.size());
+    XXH3_64bits_update(sum_.get(), bytes.data(), bytes.size());
+    checksums_[static_cast<size_t>(reduce)] = XXH3_64bits_digest(sum_.get());
     if (buffer_.size() + bytes.size() <= limit()) {
       buffer_.append(bytes);
       return true;
@@ -258,7 +260,9 @@ class MapOutputStore::Pending : public PendingMapOutput {
   MapOutputStore& store_;
   const ShuffleId shuffle_;
   const int64_t map_id_;
-  int32_t next_ = 0;
+  int32_t reduce_ = -1;  // that bytes came of last
+  const std::unique_ptr<XXH3_state_t, decltype([](auto* s) { XXH3_freeState(s); })> sum_{
+      XXH3_createState()};  // of them
   std::vector<int64_t> lengths_;
   std::vector<uint64_t> checksums_;
   Bytes buffer_;

@@ -79,7 +79,7 @@ struct MapOutputOptions {
 class PendingMapOutput {
  public:
   virtual ~PendingMapOutput() = default;
-  /// Partitions in ascending order, each once; empty ones may be left out.
+  /// Partitions in ascending order, the bytes of one also in parts; empty ones may be left out.
   virtual Result<bool> append(int32_t reduce, std::string_view bytes) = 0;
   /// Lengths of all partitions of what is visible now: this output, or an earlier valid one of the
   /// same map id, which is kept.

@@ -7,7 +7,7 @@ namespace tinderbox::core {
 
 std::optional<std::vector<MemoryBlock>> MemoryStore::victims(int64_t size, RddId rdd) const {
   std::vector<MemoryBlock> chosen;
-  int64_t free = capacity_ - used_;
+  int64_t free = pool_.free();
   for (auto it = blocks_.begin(); it != blocks_.end() && free < size; ++it) {
     if (rdd.value >= 0 && it->rdd == rdd) continue;
     free += static_cast<int64_t>(it->bytes.size());
@@ -17,10 +17,21 @@ std::optional<std::vector<MemoryBlock>> MemoryStore::victims(int64_t size, RddId
   return chosen;
 }
 
-void MemoryStore::insert(MemoryBlock block) {
-  used_ += static_cast<int64_t>(block.bytes.size());
+std::vector<MemoryBlock> MemoryStore::oldest(int64_t size) const {
+  std::vector<MemoryBlock> chosen;
+  for (const MemoryBlock& block : blocks_) {
+    if (size <= 0) break;
+    size -= static_cast<int64_t>(block.bytes.size());
+    chosen.push_back(block);
+  }
+  return chosen;
+}
+
+bool MemoryStore::insert(MemoryBlock block) {
+  if (!pool_.take_storage(static_cast<int64_t>(block.bytes.size()))) return false;
   blocks_.push_back(std::move(block));
   places_.emplace(blocks_.back().name, std::prev(blocks_.end()));
+  return true;
 }
 
 const MemoryBlock* MemoryStore::get(const std::string& name) {
@@ -38,7 +49,7 @@ const MemoryBlock* MemoryStore::peek(const std::string& name) const {
 bool MemoryStore::erase(const std::string& name) {
   const auto place = places_.find(name);
   if (place == places_.end()) return false;
-  used_ -= static_cast<int64_t>(place->second->bytes.size());
+  pool_.give_storage(static_cast<int64_t>(place->second->bytes.size()));
   blocks_.erase(place->second);
   places_.erase(place);
   return true;

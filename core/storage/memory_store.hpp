@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plan/lineage.hpp"
+#include "core/storage/memory_pool.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {
@@ -23,13 +24,15 @@ struct MemoryBlock {
 /// Thread: the block manager's lock guards it.
 class MemoryStore {
  public:
-  explicit MemoryStore(int64_t capacity) : capacity_(capacity) {}
+  explicit MemoryStore(MemoryPool& pool) : pool_(pool) {}
 
   /// Blocks that must go before `size` bytes of `rdd` fit, least recently used first; blocks of the
   /// same Rdd are never among them. nullopt: it does not fit, whatever goes.
   std::optional<std::vector<MemoryBlock>> victims(int64_t size, RddId rdd) const;
-  /// Its size must fit; a block of that name must not be there.
-  void insert(MemoryBlock block);
+  /// The least recently used ones with `size` bytes together; all, if they have less.
+  std::vector<MemoryBlock> oldest(int64_t size) const;
+  /// False: the pool has no room. A block of that name must not be there.
+  bool insert(MemoryBlock block);
   /// Counts as a use.
   const MemoryBlock* get(const std::string& name);
   /// Does not count as a use. Null: not there.
@@ -41,8 +44,7 @@ class MemoryStore {
   const std::list<MemoryBlock>& blocks() const { return blocks_; }
 
  private:
-  const int64_t capacity_;
-  int64_t used_ = 0;
+  MemoryPool& pool_;
   std::list<MemoryBlock> blocks_;
   std::unordered_map<std::string, std::list<MemoryBlock>::iterator> places_;
 };

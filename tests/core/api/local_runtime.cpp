@@ -25,10 +25,11 @@ class LocalOutput final : public core::MapOutputWriter {
   LocalOutput(LocalServices& services, ShuffleId shuffle, int64_t map, int32_t reduces)
       : services_(services), shuffle_(shuffle), map_(map), sizes_(static_cast<size_t>(reduces)) {}
   Result<bool> append(int32_t r, std::string_view bytes) override {
-    if (r <= last_) return Error{"partitions must ascend"};
+    if (r < last_) return Error{"partitions must ascend"};
     last_ = r;
-    parts_[shuffle_block(shuffle_, map_, r)] = Payload(Bytes(bytes));
-    sizes_[static_cast<size_t>(r)] = static_cast<int64_t>(bytes.size());
+    Payload& part = parts_[shuffle_block(shuffle_, map_, r)];
+    part = Payload(Bytes(part.view()) + Bytes(bytes));
+    sizes_[static_cast<size_t>(r)] += static_cast<int64_t>(bytes.size());
     return true;
   }
   Result<MapStatus> commit() override {
@@ -80,12 +81,17 @@ void add(TaskMetrics& sum, const TaskMetrics& more) {
   sum.shuffle_read_records += more.shuffle_read_records;
   sum.shuffle_write_records += more.shuffle_write_records;
   sum.shuffle_write_bytes += more.shuffle_write_bytes;
+  sum.memory_spilled += more.memory_spilled;
   sum.disk_spilled += more.disk_spilled;
 }
 
 }  // namespace
 
-LocalServices::LocalServices(conf::Conf conf) : conf_(std::move(conf)) {
+LocalServices::LocalServices(conf::Conf conf)
+    : conf_(std::move(conf)),
+      memory_(static_cast<int64_t>(static_cast<double>(conf_.get(conf::kExecutorMemory)) *
+                                   conf_.get(conf::kMemoryFraction)),
+              0) {
   char name[] = "/tmp/tinderbox-test-XXXXXX";
   directory = mkdtemp(name);
 }

@@ -11,6 +11,7 @@
 #include "core/api/runtime/runtime.hpp"
 #include "core/plan/program.hpp"
 #include "core/scheduler/dag/checkpoints.hpp"
+#include "core/storage/memory_pool.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
 
@@ -38,6 +39,7 @@ class LocalServices final : public core::TaskServices {
   bool put_block(const std::string& block, const core::StorageLevel& level, Payload bytes) override;
   Result<Payload> broadcast(BroadcastId id) override;
   bool may_commit(AskPermissionToCommit) override;
+  core::MemoryPool& memory() override { return memory_; }
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
 
@@ -51,6 +53,7 @@ class LocalServices final : public core::TaskServices {
 
  private:
   conf::Conf conf_;
+  core::MemoryPool memory_;
 };
 
 class LocalRuntime final : public core::Runtime {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/executor/task_runner.hpp"
+#include "core/storage/memory_pool.hpp"
 
 namespace tinderbox::core::test {
 
@@ -57,6 +58,7 @@ struct FakeServices : TaskServices {
   void expect(int64_t program, const std::vector<ShuffleRead>& reads) override {
     expected.emplace_back(program, reads.size());
   }
+  MemoryPool pool{0, 0};
   Result<MapOutputsPtr> map_outputs(ShuffleId, int64_t) override { return Error{"none"}; }
   std::unique_ptr<BlockStream> fetch(std::vector<BlockWant>, const std::atomic<bool>&) override {
     return nullptr;
@@ -71,6 +73,7 @@ struct FakeServices : TaskServices {
   }
   Result<Payload> broadcast(BroadcastId) override { return Error{"none"}; }
   bool may_commit(AskPermissionToCommit) override { return false; }
+  MemoryPool& memory() override { return pool; }
   Result<std::string> temp_directory() override { return Error{"none"}; }
   std::optional<std::string> property(const std::string&) const override { return std::nullopt; }
 };

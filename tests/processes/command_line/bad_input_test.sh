@@ -91,6 +91,7 @@ spark.rpc.message.maxSize=99999 at most 2047 MiB
 spark.task.maxFailures=0 positive
 spark.memory.fraction=-1 above 0 and at most 1
 spark.memory.fraction=2 above 0 and at most 1
+spark.memory.storageFraction=1 at least 0 and below 1
 spark.broadcast.blockSize=0 positive
 spark.reducer.maxSizeInFlight=0 positive
 spark.reducer.maxReqsInFlight=0 positive

@@ -4,6 +4,7 @@
 
 #include "core/api/closure.hpp"
 #include "core/api/steps/by_key/partitioner.hpp"
+#include "core/api/steps/held_bytes.hpp"
 #include "core/shuffle/combine_table.hpp"
 
 namespace tinderbox::core {
@@ -150,12 +151,14 @@ class Combiner {
   {
     return values_[slot.value];
   }
+  /// Memory that it holds, its values' own by estimate.
   int64_t bytes() const {
-    return table_.bytes() + static_cast<int64_t>(values_.capacity() * sizeof(C));
+    return table_.bytes() + static_cast<int64_t>(values_.capacity() * sizeof(C)) + held_;
   }
   void clear() {
     table_.clear();
     values_ = {};
+    held_ = 0;
   }
 
  private:
@@ -176,12 +179,17 @@ class Combiner {
     } else if (found.fresh) {
       found.slot->value = values_.size();
       values_.push_back(create());
+      held_ += held_bytes(values_.back());
     } else {
-      merge(values_[found.slot->value]);
+      C& c = values_[found.slot->value];
+      held_ -= held_bytes(c);
+      merge(c);
+      held_ += held_bytes(c);
     }
   }
   CombineTable table_;
   std::vector<C> values_;
+  int64_t held_ = 0;
   Bytes scratch_;
 };
 

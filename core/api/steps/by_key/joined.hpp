@@ -1,5 +1,5 @@
 // Pairs of records of two inputs with equal keys: one input lies in a table, the other one flows
-// by.
+// by. When the table has no room, both are parted by the keys' hashes, and part is joined with part.
 #pragma once
 
 #include "core/api/steps/by_key/shuffled.hpp"
@@ -15,6 +15,7 @@ class JoinTable {
     const auto found = table_.upsert(bytes, hash_key(bytes));
     const size_t at = entries_.size();
     entries_.push_back({own<W>(std::move(value)), at});
+    held_ += held_bytes(entries_.back().value);
     // A ring: after the last one, which the slot knows, comes the first.
     if (!found.fresh) std::swap(entries_[at].next, entries_[found.slot->value].next);
     found.slot->value = at;
@@ -29,8 +30,20 @@ class JoinTable {
     for (size_t at = entries_[slot->value].next;; at = entries_[at].next)
       if (!f(entries_[at].value, at == slot->value) || at == slot->value) return true;
   }
+  /// Calls f(bytes of the key, its hash, value) for each value, those of a key in order.
+  template <class F>
+  void each(const F& f) const {
+    table_.each([&](const CombineTable::Slot& slot) {
+      for (size_t at = entries_[slot.value].next;; at = entries_[at].next) {
+        f(slot.key(), slot.hash, entries_[at].value);
+        if (at == slot.value) break;
+      }
+    });
+  }
+  size_t keys() const { return table_.size(); }
+  /// Memory that it holds, its values' own by estimate.
   int64_t bytes() const {
-    return table_.bytes() + static_cast<int64_t>(entries_.capacity() * sizeof(Entry));
+    return table_.bytes() + static_cast<int64_t>(entries_.capacity() * sizeof(Entry)) + held_;
   }
 
  private:
@@ -40,6 +53,7 @@ class JoinTable {
   };
   CombineTable table_;
   std::vector<Entry> entries_;
+  int64_t held_ = 0;
   Bytes scratch_;
 };
 
@@ -66,28 +80,89 @@ class JoinNode final
   explicit JoinNode(Decoder&) {}
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
-    auto table = std::make_unique<JoinTable<K, Lying>>();
+    auto cursor = std::make_unique<JoinCursor>(context, SpillLevel{});
     each_input<std::pair<K, Lying>>(
         *this, 1 - kFlowing, partition, context,
-        [&](std::pair<K, Lying>&& r) { table->add(r.first, std::move(r.second)); });
-    context.metrics.peak_memory = std::max(context.metrics.peak_memory, table->bytes());
-    return std::make_unique<JoinCursor>(
-        open_input<std::pair<K, Flowing>>(*this, kFlowing, partition, context), std::move(table));
+        [&](std::pair<K, Lying>&& r) { cursor->lie(std::move(r)); });
+    cursor->flow(open_input<std::pair<K, Flowing>>(*this, kFlowing, partition, context));
+    return cursor;
   }
 
  private:
   class JoinCursor final : public Cursor<Out> {
    public:
-    JoinCursor(std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing,
-               std::unique_ptr<JoinTable<K, Lying>> table)
-        : flowing_(std::move(flowing)), table_(std::move(table)) {}
+    JoinCursor(TaskContext& context, SpillLevel level)
+        : context_(context),
+          level_(level),
+          memory_(context),
+          table_(std::make_unique<JoinTable<K, Lying>>()) {}
+    /// First all that lies, then once what flows.
+    void lie(std::pair<K, Lying>&& record) {
+      if (lying_parts_) return put<Lying>(*lying_parts_, record);
+      table_->add(record.first, std::move(record.second));
+      if (!memory_.hold(table_->bytes())) [[unlikely]]
+        spill();
+    }
+    void flow(std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing) {
+      context_.metrics.peak_memory =
+          std::max(context_.metrics.peak_memory, table_ ? table_->bytes() : 0);
+      flowing_ = std::move(flowing);
+    }
     bool next(Sink<Out> out) override {
-      const Emitter<Out> emit(out);
-      auto join = [&](std::pair<K, Flowing>&& record) { return pair_up(record, emit); };
-      return flowing_->next(sink_to<std::pair<K, Flowing>>(join)) && emit.going();
+      if (!lying_parts_) {
+        const Emitter<Out> emit(out);
+        auto join = [&](std::pair<K, Flowing>&& record) { return pair_up(record, emit); };
+        return flowing_->next(sink_to<std::pair<K, Flowing>>(join)) && emit.going();
+      }
+      if (flowing_) part_flowing();
+      bool going = true;
+      auto watched = [&](Out&& record) { return going = out(std::move(record)); };
+      if (!inner_ && part_ < SpillLevel::kParts) inner_ = joined_part(part_++);
+      if (inner_ && !inner_->next(sink_to<Out>(watched))) inner_.reset();
+      return going && (inner_ || part_ < SpillLevel::kParts);
     }
 
    private:
+    void spill() {
+      if (level_.depth == SpillLevel::kDeepest || table_->keys() < 2) return memory_.overdraw();
+      lying_parts_ = make_parts(context_);
+      context_.metrics.memory_spilled += table_->bytes();
+      SpilledParts& to = *lying_parts_;
+      table_->each([&](std::string_view key, uint32_t hash, const owned_t<Lying>& value) {
+        const int32_t part = level_.part_of(hash);
+        Encoder out(to.buffer(part));
+        KeyBytes<K>::encode(out, key);
+        core::encode<owned_t<Lying>>(out, value);
+        to.added(part);
+      });
+      table_.reset();
+      memory_.release();
+    }
+    template <class Value>
+    void put(SpilledParts& to, const std::pair<K, Value>& record) {
+      const int32_t part = level_.part_of(hash_key(KeyBytes<K>::view(record.first, scratch_)));
+      Encoder out(to.buffer(part));
+      core::encode<std::pair<K, Value>>(out, record);
+      to.added(part);
+    }
+    void part_flowing() {
+      flowing_parts_ = make_parts(context_);
+      drive<std::pair<K, Flowing>>(*flowing_, context_, [&](std::pair<K, Flowing>&& record) {
+        return put<Flowing>(*flowing_parts_, record), true;
+      });
+      flowing_.reset();
+      lying_parts_->finish();
+      flowing_parts_->finish();
+    }
+    std::unique_ptr<JoinCursor> joined_part(int32_t part) {
+      auto inner = std::make_unique<JoinCursor>(context_, level_.next());
+      SpilledCursor<std::pair<K, Lying>> lying(*lying_parts_, part);
+      drive<std::pair<K, Lying>>(lying, context_, [&](std::pair<K, Lying>&& record) {
+        return inner->lie(std::move(record)), true;
+      });
+      inner->flow(std::make_unique<SpilledCursor<std::pair<K, Flowing>>>(*flowing_parts_, part));
+      return inner;
+    }
     bool pair_up(std::pair<K, Flowing>& record, const Emitter<Out>& emit) {
       const bool found = table_->each(record.first, [&](const auto& value, bool last) {
         if (!last) return emit(Out(record.first, values(Flowing(record.second), value)));
@@ -109,8 +184,15 @@ class JoinNode final
       else
         return Values(std::move(flowing), std::nullopt);
     }
+    TaskContext& context_;
+    const SpillLevel level_;
+    TaskMemory memory_;
+    std::unique_ptr<JoinTable<K, Lying>> table_;  // null: it had no room
     std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing_;
-    std::unique_ptr<JoinTable<K, Lying>> table_;
+    std::unique_ptr<SpilledParts> lying_parts_, flowing_parts_;
+    std::unique_ptr<JoinCursor> inner_;  // of the part before part_
+    int32_t part_ = 0;
+    Bytes scratch_;
   };
 };
 

@@ -1,7 +1,7 @@
 // Both sides of a shuffle, typed: terminal operations that write map output, nodes that read it.
 #pragma once
 
-#include "core/api/steps/by_key/combine.hpp"
+#include "core/api/steps/by_key/spilling.hpp"
 #include "core/api/steps/node.hpp"
 #include "core/shuffle/reader.hpp"
 #include "core/shuffle/writer.hpp"
@@ -24,8 +24,7 @@ class PartitionWriter final : public RegisteredTerminal<PartitionWriter<K, V>> {
   TaskOutput run(const Node& root, int32_t partition, TaskContext& context) const override {
     const auto cursor = open_partition(as_typed<std::pair<K, V>>(root), partition, context);
     const PartitionOf<K> partition_of(target_.partitioner);
-    ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions,
-                         shuffle_memory_budget(*context.services));
+    ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions);
     Bytes scratch;
     drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
       const uint32_t hash =
@@ -52,14 +51,14 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
       : target_(decode<ShuffleTarget>(in)), aggregator_(ClosureCodec<Aggregator>::decode(in)) {}
   TaskOutput run(const Node& root, int32_t partition, TaskContext& context) const override {
     const auto cursor = open_partition(as_typed<std::pair<K, V>>(root), partition, context);
-    const int64_t budget = shuffle_memory_budget(*context.services);
-    ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions, budget);
+    ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions);
+    TaskMemory memory(context);
     Combiner<K, C> combiner;
     auto create = [this](V&& value) { return aggregator_.create(std::move(value)); };
     auto merge = [this](C& c, V&& value) { aggregator_.merge_value(c, std::move(value)); };
     auto limit = [&] {
-      if (combiner.bytes() > budget) [[unlikely]]
-        drain(combiner, writer);
+      if (!memory.hold(combiner.bytes())) [[unlikely]]
+        drain(combiner, writer), memory.release();
     };
     auto add = [&](std::pair<K, V>& record) {
       combiner.add(
@@ -85,6 +84,7 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
     }
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner.bytes());
     drain(combiner, writer);
+    memory.release();
     return writer.commit();
   }
 
@@ -195,46 +195,41 @@ class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator
     ClosureCodec<Aggregator>::encode(out, aggregator_);
   }
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
-    auto combiner = std::make_unique<Combiner<K, C>>();
+    auto cursor = std::make_unique<CombinedCursor>(context, aggregator_);
+    auto& combiner = cursor->combiner;
     auto value = [&](std::pair<K, V>&& r) {
-      combiner->add(
+      combiner.add(
           r.first, [&] { return aggregator_.create(std::move(r.second)); },
           [&](C& c) { aggregator_.merge_value(c, std::move(r.second)); });
     };
-    auto combined = [&](std::pair<K, C>&& r) {
-      combiner->add(
-          r.first, [&] { return std::move(r.second); },
-          [&](C& c) { aggregator_.merge_combined(c, std::move(r.second)); });
-    };
+    auto combined = [&](std::pair<K, C>&& r) { combiner.add_combined(std::move(r)); };
     if (map_side_ && std::holds_alternative<ShufflePtr>(this->dependencies.at(0)))
       each_input<std::pair<K, C>>(*this, 0, partition, context, combined);
     else
       each_input<std::pair<K, V>>(*this, 0, partition, context, value);
-    context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner->bytes());
-    return std::make_unique<TableCursor>(std::move(combiner));
+    combiner.finish();
+    return cursor;
   }
 
  private:
-  class TableCursor final : public Cursor<Out> {
-   public:
-    explicit TableCursor(std::unique_ptr<Combiner<K, C>> combiner)
-        : combiner_(std::move(combiner)) {}
-    bool next(Sink<Out> out) override {
-      const CombineTable& table = combiner_->table();
-      for (const size_t end = std::min(at_ + 4096, table.capacity()); at_ < end; ++at_) {
-        const auto& slot = table.at(at_);
-        if (slot.length == 0) continue;
-        auto&& value = combiner_->value(slot);
-        if (!out(
-                Out(KeyBytes<K>::restore(slot.key()), release<typename Aggregator::Result>(value))))
-          return false;
-      }
-      return at_ < table.capacity();
+  struct Merge {
+    const Aggregator& aggregator;
+    void operator()(C& into, C&& other) const {
+      aggregator.merge_combined(into, std::move(other));
     }
-
-   private:
-    std::unique_ptr<Combiner<K, C>> combiner_;
-    size_t at_ = 0;
+  };
+  struct CombinedCursor final : Cursor<Out> {
+    CombinedCursor(TaskContext& context, const Aggregator& aggregator)
+        : combiner(context, Merge{aggregator}) {}
+    using Table = SpillingCombiner<K, C, Merge>;
+    bool next(Sink<Out> out) override {
+      auto send = [&](typename Table::Entry&& entry) {
+        return out(Out(KeyBytes<K>::restore(entry.key),
+                       release<typename Aggregator::Result>(entry.value)));
+      };
+      return combiner.next(sink_to<typename Table::Entry>(send));
+    }
+    Table combiner;
   };
   bool map_side_;
   Aggregator aggregator_;
@@ -261,16 +256,31 @@ class CoGroupNode final
   explicit CoGroupNode(Decoder&) {}
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
-    auto cursor = std::make_unique<GroupsCursor>();
+    auto cursor = std::make_unique<GroupsCursor>(context);
     [&]<size_t... I>(std::index_sequence<I...>) {
       (read<I, V>(cursor->combiner, partition, context), ...);
     }(std::index_sequence_for<V...>{});
+    cursor->combiner.finish();
     return cursor;
   }
 
  private:
+  static constexpr auto kEach = std::index_sequence_for<V...>{};
+  struct Append {
+    void operator()(Groups& into, Groups&& other) const {
+      [&]<size_t... I>(std::index_sequence<I...>) {
+        (append(std::get<I>(into), std::move(std::get<I>(other))), ...);
+      }(kEach);
+    }
+    template <class W>
+    static void append(std::vector<W>& into, std::vector<W>&& other) {
+      into.insert(into.end(), std::make_move_iterator(other.begin()),
+                  std::make_move_iterator(other.end()));
+    }
+  };
+  using AllGroups = SpillingCombiner<K, Groups, Append>;
   template <size_t I, class W>
-  void read(Combiner<K, Groups>& combiner, int32_t partition, TaskContext& context) const {
+  void read(AllGroups& combiner, int32_t partition, TaskContext& context) const {
     each_input<std::pair<K, W>>(*this, I, partition, context, [&](std::pair<K, W>&& r) {
       auto append = [&](Groups& groups) {
         std::get<I>(groups).push_back(own<W>(std::move(r.second)));
@@ -286,18 +296,14 @@ class CoGroupNode final
     });
   }
   struct GroupsCursor final : Cursor<Out> {
+    explicit GroupsCursor(TaskContext& context) : combiner(context, Append{}) {}
     bool next(Sink<Out> out) override {
-      const CombineTable& table = combiner.table();
-      for (const size_t end = std::min(at + 4096, table.capacity()); at < end; ++at) {
-        const auto& slot = table.at(at);
-        if (slot.length == 0) continue;
-        if (!out(Out(KeyBytes<K>::restore(slot.key()), std::move(combiner.value(slot)))))
-          return false;
-      }
-      return at < table.capacity();
+      auto send = [&](typename AllGroups::Entry&& entry) {
+        return out(Out(KeyBytes<K>::restore(entry.key), std::move(entry.value)));
+      };
+      return combiner.next(sink_to<typename AllGroups::Entry>(send));
     }
-    Combiner<K, Groups> combiner;
-    size_t at = 0;
+    AllGroups combiner;
   };
 };
 

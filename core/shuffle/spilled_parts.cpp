@@ -1,0 +1,110 @@
+#include "core/shuffle/spilled_parts.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/plan/or_throw.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+// Open buffers of all parts take at most so much, if their pieces need not become too small for it.
+constexpr size_t kOpenBytes = 16 << 20;
+constexpr size_t kLeastPiece = 8 << 10;
+// What is less is not worth a run: the table that fills these parts gives its memory back soon.
+constexpr int64_t kLeastRun = 8 << 20;
+
+size_t piece_size(int32_t parts) {
+  return std::clamp(kOpenBytes / static_cast<size_t>(std::max(parts, 1)), kLeastPiece, kPieceBytes);
+}
+
+}  // namespace
+
+SpilledParts::SpilledParts(TaskContext& context, int32_t parts, std::string name, bool compress)
+    : context_(context),
+      name_(std::move(name)),
+      compress_(compress),
+      full_(piece_size(parts)),
+      memory_(context),
+      parts_(static_cast<size_t>(parts)) {}
+
+SpilledParts::~SpilledParts() {
+  writing_.reset();
+  if (reading_) (void)context_.services->files().remove(path_);
+}
+
+void SpilledParts::seal(int32_t part) {
+  Part& p = parts_[static_cast<size_t>(part)];
+  if (p.open.empty()) return;
+  const size_t before = p.sealed.size();
+  seal_piece(p.open, compress_, p.sealed);
+  p.open.clear();
+  sealed_bytes_ += static_cast<int64_t>(p.sealed.size() - before);
+}
+
+void SpilledParts::full(int32_t part) {
+  seal(part);
+  if (!memory_.hold(sealed_bytes_) && sealed_bytes_ >= kLeastRun) spill();
+}
+
+std::string SpilledParts::path() {
+  return or_throw(context_.services->temp_directory(), "no directory to spill to") + "/" + name_ +
+         "_" + std::to_string(context_.id.value) + "_" + std::to_string(context_.temp_files++);
+}
+
+void SpilledParts::spill() {
+  if (!writing_)
+    writing_ = or_throw(context_.services->files().create(path_ = path()), "cannot spill");
+  for (int32_t part = 0; part < size(); ++part) seal(part);
+  const int64_t start = writing_->size();
+  Run run{start};
+  for (Part& part : parts_) {
+    or_throw(writing_->append(part.sealed), "cannot spill");
+    run.push_back(writing_->size());
+    Bytes().swap(part.sealed);
+  }
+  runs_.push_back(std::move(run));
+  context_.metrics.memory_spilled += sealed_bytes_;
+  context_.metrics.disk_spilled += writing_->size() - start;
+  sealed_bytes_ = 0;
+  memory_.release();
+}
+
+void SpilledParts::finish() {
+  // What is open is at most one buffer a part: it stays in memory.
+  for (int32_t part = 0; part < size(); ++part) {
+    seal(part);
+    Bytes().swap(buffer(part));
+  }
+  if (!writing_) return;
+  or_throw(writing_->commit(), "cannot spill");
+  writing_.reset();
+  reading_ = or_throw(context_.services->files().open(path_), "cannot read what was spilled");
+}
+
+std::vector<Payload> SpilledParts::take(int32_t part) {
+  const auto at = static_cast<size_t>(part);
+  std::vector<Payload> all;
+  for (const Run& run : runs_) {
+    if (at + 1 >= run.size() || run[at] == run[at + 1]) continue;
+    all.push_back(
+        or_throw(reading_->view(run[at], run[at + 1] - run[at]), "cannot read what was spilled"));
+  }
+  if (!parts_[at].sealed.empty()) all.push_back(Payload(std::move(parts_[at].sealed)));
+  return all;
+}
+
+std::optional<std::string_view> SpilledReader::next() {
+  while (!pieces_ || pieces_->done()) {
+    pieces_.reset();
+    if (at_ > 0) runs_[at_ - 1] = {};
+    if (at_ == runs_.size()) return std::nullopt;
+    pieces_.emplace(runs_[at_++].view());
+  }
+  const auto records = pieces_->next();
+  if (!records)
+    throw std::runtime_error("what was spilled is damaged: " + records.error().message);
+  return *records;
+}
+
+}  // namespace tinderbox::core

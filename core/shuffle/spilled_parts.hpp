@@ -1,0 +1,84 @@
+// Records by part, in memory while there is some, else in a temporary file.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shuffle/block.hpp"
+#include "core/shuffle/task_memory.hpp"
+
+namespace tinderbox::core {
+
+/// Records of a part are appended to its buffer; a full buffer is sealed into a piece. When there
+/// is no memory for the pieces, those of all parts go to the file as one run, ascending by part.
+/// First all is added, then it is read. Thread: one task's.
+/// Errors: every function throws std::runtime_error when a disk fails.
+class SpilledParts {
+ public:
+  /// `name`: of its file, in a directory for temporary ones.
+  SpilledParts(TaskContext& context, int32_t parts, std::string name, bool compress);
+  ~SpilledParts();
+  SpilledParts(const SpilledParts&) = delete;
+  SpilledParts& operator=(const SpilledParts&) = delete;
+
+  int32_t size() const { return static_cast<int32_t>(parts_.size()); }
+  /// Parts that are there stay as they are.
+  void resize(int32_t parts) { parts_.resize(static_cast<size_t>(parts)); }
+  /// Append one encoded record to this, then call added(part).
+  Bytes& buffer(int32_t part) { return parts_[static_cast<size_t>(part)].open; }
+  void added(int32_t part) {
+    ++records_;
+    if (buffer(part).size() >= full_) full(part);
+  }
+  /// Moves what is in memory to the file.
+  void spill();
+  /// Nothing will be added.
+  void finish();
+  /// After finish(): runs of pieces of a part, in the order in which its records were added; at
+  /// most once, what was in memory is moved out.
+  std::vector<Payload> take(int32_t part);
+  int64_t records() const { return records_; }
+
+ private:
+  struct Part {
+    Bytes open;    // records
+    Bytes sealed;  // pieces
+  };
+  /// Where a run stands in the file. Shape: part p lies at [offsets[p], offsets[p+1]); parts that
+  /// came later have nothing in it.
+  using Run = std::vector<int64_t>;
+  void seal(int32_t part);
+  void full(int32_t part);
+  std::string path();
+
+  TaskContext& context_;
+  const std::string name_;
+  const bool compress_;
+  const size_t full_;
+  TaskMemory memory_;
+  std::vector<Part> parts_;
+  std::vector<Run> runs_;
+  std::string path_;
+  std::unique_ptr<net::WriteFile> writing_;
+  std::unique_ptr<net::ReadFile> reading_;
+  int64_t sealed_bytes_ = 0;
+  int64_t records_ = 0;
+};
+
+/// The pieces of one part, checked. Errors: as above, also when the bytes are damaged.
+class SpilledReader {
+ public:
+  SpilledReader(SpilledParts& parts, int32_t part) : runs_(parts.take(part)) {}
+  /// Records of the next piece, good until the next call; nullopt after the last one.
+  std::optional<std::string_view> next();
+
+ private:
+  std::vector<Payload> runs_;
+  size_t at_ = 0;
+  std::optional<PieceReader> pieces_;
+};
+
+}  // namespace tinderbox::core

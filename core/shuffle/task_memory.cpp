@@ -1,0 +1,29 @@
+#include "core/shuffle/task_memory.hpp"
+
+#include <algorithm>
+
+#include "core/storage/memory_pool.hpp"
+
+namespace tinderbox::core {
+namespace {
+
+constexpr int64_t kStep = 1 << 20;
+
+}  // namespace
+
+bool TaskMemory::grow(int64_t bytes) {
+  const int64_t more = std::max({bytes - limit_, limit_ / 4, kStep});
+  const int64_t given = context_.services->memory().acquire(context_.id, more, context_.killed);
+  acquired_ += given;
+  limit_ += given;
+  context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, limit_);
+  return bytes <= limit_;
+}
+
+void TaskMemory::release() {
+  if (acquired_ > 0) context_.services->memory().release(context_.id, acquired_);
+  acquired_ = 0;
+  limit_ = kFree;
+}
+
+}  // namespace tinderbox::core

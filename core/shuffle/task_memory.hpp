@@ -1,0 +1,32 @@
+// What one step of a task holds of its process's memory.
+#pragma once
+
+#include "core/plan/task.hpp"
+
+namespace tinderbox::core {
+
+/// Asks the pool in large steps and gives everything back at its end. The first megabyte is free:
+/// a step that gets nothing else can still work. Thread: one task's.
+class TaskMemory {
+ public:
+  explicit TaskMemory(TaskContext& context) : context_(context) {}
+  ~TaskMemory() { release(); }
+  TaskMemory(const TaskMemory&) = delete;
+  TaskMemory& operator=(const TaskMemory&) = delete;
+  /// False: there is no more, the caller must hold less. Unit: bytes, of all that it holds.
+  bool hold(int64_t bytes) { return bytes <= limit_ || grow(bytes); }
+  /// Everything but the first megabyte goes back.
+  void release();
+  /// Holds whatever it needs from now on, unasked: it can't hold less.
+  void overdraw() { limit_ = INT64_MAX; }
+
+ private:
+  static constexpr int64_t kFree = 1 << 20;
+  bool grow(int64_t bytes);
+
+  TaskContext& context_;
+  int64_t limit_ = kFree;
+  int64_t acquired_ = 0;
+};
+
+}  // namespace tinderbox::core

@@ -1,0 +1,250 @@
+// Operations by key over ten and more times the memory that tasks have: as with plain loops.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "tests/core/api/values.hpp"
+
+using namespace tinderbox;
+using namespace tinderbox::tests;
+using tinderbox::core::held_bytes;
+using tinderbox::core::Random;
+
+namespace {
+
+constexpr uint64_t kRowSeed = 11;
+constexpr int64_t kRecords = 60000;
+constexpr int64_t kKeys = 20000;
+using Row = std::pair<std::string, std::string>;
+
+/// 4 MB of rows and their keys, a few keys with very many rows. What is random is hard to compress.
+Row row(int64_t i) {
+  Random random(kRowSeed, static_cast<uint64_t>(i));
+  const auto key = i % 10 == 0 ? random.below(3) : random.below(kKeys);
+  std::string value(40 + random.below(40), 'x');
+  for (char& c : value) c = static_cast<char>(random.below(256));
+  return {"the key of some rows, number " + std::to_string(key), value};
+}
+
+/// A pool of 300 KB, so that a task has its free megabyte and nothing more.
+struct Little {
+  LocalRuntime runtime{2, conf::Conf::of({{"spark.executor.memory", "512k"}})};
+  Context context{runtime};
+  auto rows(int64_t factor = 1) {
+    return context.range(0, kRecords * factor, 1, 3).map([](int64_t i) { return row(i); });
+  }
+  bool spilled() {
+    CHECK(runtime.services.memory().use().execution == 0);
+    return runtime.last_metrics.memory_spilled > 0;
+  }
+};
+
+std::map<std::string, std::multiset<std::string>> groups() {
+  std::map<std::string, std::multiset<std::string>> all;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    auto [key, value] = row(i);
+    all[key].insert(value);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("what a value holds beside itself is told from a few of its parts", "[spill]") {
+  CHECK(held_bytes(7) == 0);
+  CHECK(held_bytes(std::string("short")) == 0);
+  CHECK(held_bytes(std::string(1000, 'x')) >= 1000);
+  std::vector<int64_t> numbers(1000);
+  CHECK(held_bytes(numbers) == 8000);
+  const std::vector<std::string> texts(1000, std::string(100, 'x'));
+  CHECK(held_bytes(texts) >= 1000 * (32 + 100));
+  CHECK(held_bytes(texts) <= 1000 * (32 + 130));
+  CHECK(held_bytes(std::pair(1, texts)) == held_bytes(texts));
+  CHECK(held_bytes(std::optional(texts)) == held_bytes(texts));
+  CHECK(held_bytes(std::optional<std::string>()) == 0);
+  CHECK(held_bytes(std::variant<int, std::string>(std::string(100, 'x'))) >= 100);
+  const std::map<int, int> map{{1, 2}, {3, 4}};
+  CHECK(held_bytes(map) == 2 * (32 + 8));
+  struct Mixed {
+    int a;
+    std::string b;
+  };
+  CHECK(held_bytes(Mixed{1, std::string(100, 'x')}) >= 100);
+}
+
+TEST_CASE("grouping what does not fit in memory", "[spill]") {
+  Little little;
+  std::map<std::string, std::multiset<std::string>> got;
+  for (auto& [key, values] : little.rows().group_by_key(2).collect()) {
+    CHECK(got.count(key) == 0);
+    got[key] = {values.begin(), values.end()};
+  }
+  CHECK(little.spilled());
+  CHECK((got == groups()));
+  CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
+}
+
+TEST_CASE("groups keep the order in which their values came", "[spill]") {
+  Little little;
+  auto numbered = little.context.range(0, 200000, 1, 1).map([](int64_t i) {
+    return std::pair("key " + std::to_string(i % 5000), i);
+  });
+  const auto ordered = numbered.group_by_key(1).map_values([](const std::vector<int64_t>& v) {
+    return std::is_sorted(v.begin(), v.end()) && v.size() == 40;
+  });
+  CHECK(ordered.filter([](const auto& r) { return r.second; }).count() == 5000);
+  CHECK(little.spilled());
+}
+
+TEST_CASE("sums, combined values and distinct records of what does not fit in memory", "[spill]") {
+  Little little;
+  std::map<std::string, std::string> least;
+  std::map<std::string, int64_t> lengths;
+  for (const auto& [key, values] : groups()) {
+    least[key] = *values.begin();
+    for (const auto& value : values) lengths[key] += static_cast<int64_t>(value.size());
+  }
+  const auto found = little.rows().reduce_by_key(
+      [](const std::string& a, const std::string& b) { return std::min(a, b); }, 2);
+  const auto pairs = found.collect();
+  CHECK(little.spilled());
+  CHECK((std::map(pairs.begin(), pairs.end()) == least));
+  CHECK(pairs.size() == least.size());
+
+  const auto sums = little.rows()
+                        .map_values([](const std::string& v) { return static_cast<int64_t>(v.size()); })
+                        .reduce_by_key(std::plus<int64_t>(), 2)
+                        .collect_as_map();
+  CHECK((std::map(sums.begin(), sums.end()) == lengths));
+
+  CHECK(little.rows().union_with(little.rows()).distinct(2).count() == kRecords);
+  CHECK(little.spilled());
+}
+
+TEST_CASE("joins and cogroups of what does not fit in memory", "[spill]") {
+  Little little;
+  // Keys of the right side: every third of the left ones, and as many that the left side lacks.
+  const auto right_of = [](int64_t i) {
+    return std::pair("the key of some rows, number " + std::to_string(3 * i + 3),
+                     std::to_string(i) + std::string(60, 'r'));
+  };
+  auto right = little.context.range(0, kKeys, 1, 2).map(right_of);
+  std::map<std::string, std::string> right_map;
+  for (int64_t i = 0; i < kKeys; ++i) right_map.insert(right_of(i));
+  const auto left_groups = groups();
+
+  std::multiset<std::tuple<std::string, std::string, std::string>> want, want_left, want_right;
+  for (const auto& [key, values] : left_groups)
+    for (const auto& value : values) {
+      const auto r = right_map.find(key);
+      if (r != right_map.end()) want.insert({key, value, r->second});
+      want_left.insert({key, value, r == right_map.end() ? "-" : r->second});
+    }
+  want_right = want;
+  for (const auto& [key, value] : right_map)
+    if (!left_groups.count(key)) want_right.insert({key, "-", value});
+
+  const auto flat = [](const auto& rows) {
+    std::multiset<std::tuple<std::string, std::string, std::string>> all;
+    const auto text = [](const auto& v) {
+      if constexpr (requires { v.has_value(); })
+        return v ? std::string(*v) : "-";
+      else
+        return std::string(v);
+    };
+    for (const auto& [key, values] : rows)
+      all.insert({key, text(values.first), text(values.second)});
+    return all;
+  };
+  CHECK((flat(little.rows().join(right, 2).collect()) == want));
+  CHECK(little.spilled());
+  CHECK((flat(right.join(little.rows(), 2).map_values([](auto v) {
+           return std::pair(v.second, v.first);
+         }).collect()) == want));
+  CHECK(little.spilled());
+  CHECK((flat(little.rows().left_outer_join(right, 2).collect()) == want_left));
+  CHECK((flat(little.rows().right_outer_join(right, 2).collect()) == want_right));
+  auto want_full = want_left;
+  for (const auto& one : want_right)
+    if (std::get<1>(one) == "-") want_full.insert(one);
+  CHECK((flat(little.rows().full_outer_join(right, 2).collect()) == want_full));
+  CHECK(little.spilled());
+
+  size_t both = 0;
+  for (const auto& [key, sides] : little.rows().cogroup(right, 2).collect()) {
+    const auto l = left_groups.find(key);
+    const std::multiset<std::string> values(sides.first.begin(), sides.first.end());
+    CHECK((values == (l == left_groups.end() ? std::multiset<std::string>() : l->second)));
+    CHECK(sides.second.size() == right_map.count(key));
+    both += l != left_groups.end() && right_map.count(key);
+  }
+  CHECK(both > 1000);
+  CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
+}
+
+TEST_CASE("a reader that wants no more of what was spilled gets no more", "[spill]") {
+  Little little;
+  CHECK(little.rows().group_by_key(1).take(3).size() == 3);
+  CHECK(little.rows().join(little.rows(), 1).take(7).size() == 7);
+  CHECK(little.rows().sort_by_key(true, 1).take(5).size() == 5);
+  CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
+}
+
+TEST_CASE("sorting what does not fit in memory, also through files", "[spill]") {
+  Little little;
+  constexpr int64_t kFactor = 5;  // 20 MB a partition: more than stays in memory as pieces
+  for (const bool ascending : {true, false}) {
+    std::vector<std::string> want;
+    for (int64_t i = 0; i < kRecords * kFactor; ++i) want.push_back(row(i).first);
+    std::sort(want.begin(), want.end());
+    if (!ascending) std::reverse(want.begin(), want.end());
+    std::vector<std::string> got;
+    for (const auto& r : little.rows(kFactor).sort_by_key(ascending, 2).collect())
+      got.push_back(r.first);
+    CHECK((got == want));
+    CHECK(little.spilled());
+    CHECK(little.runtime.last_metrics.disk_spilled > 8 << 20);
+  }
+  CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
+}
+
+TEST_CASE("one key with more than all memory is grouped all the same", "[spill]") {
+  Little little;
+  auto one = little.context.range(0, 100000, 1, 2).map([](int64_t i) {
+    return std::pair(std::string("one"), std::to_string(i) + std::string(30, 'x'));
+  });
+  const auto all = one.group_by_key(2).collect();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].second.size() == 100000);
+  CHECK(one.join(little.context.parallelize(std::vector{std::pair(std::string("one"), 1)}, 1), 2)
+            .count() == 100000);
+}
+
+TEST_CASE("damage of what was spilled is told, and no record of it is seen", "[spill]") {
+  LocalRuntime runtime(1, conf::Conf::of({{"spark.executor.memory", "512k"}}));
+  core::TaskContext task;
+  task.services = &runtime.services;
+  core::SpilledParts parts(task, 2, "temp_local", true);
+  for (int i = 0; i < 100000; ++i) {
+    Encoder out(parts.buffer(i % 2));
+    out.text("record " + std::to_string(i * 7919));
+    parts.added(i % 2);
+  }
+  parts.spill();
+  parts.finish();
+  const auto names = runtime.files().list(runtime.services.directory);
+  REQUIRE(names->size() == 1);
+  const std::string path = runtime.services.directory + "/" + names->front().name;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(path) / 4));  // of the first
+  file.put('?').flush();
+  const auto read = [&](int32_t part) {
+    core::SpilledReader reader(parts, part);
+    int64_t pieces = 0;
+    while (reader.next()) ++pieces;
+    return pieces;
+  };
+  CHECK_THROWS_WITH(read(0), Catch::Contains("what was spilled is damaged: the checksum is wrong"));
+  CHECK(read(1) > 1);
+}
