@@ -6,8 +6,9 @@ def wordCount(folder: String): String = {
 }
 def group(folder: String): String =
   sc.range(0, 100000000L).map(x => (x.longValue % 1000000, x.longValue)).reduceByKey(_ + _).count().toString
-def sort(folder: String): String =
-  sc.textFile(folder + "/records.txt").map(line => (line.substring(0, 10), line)).sortByKey().mapPartitions { records =>
+def sortFiles(path: String, partitions: Option[Int]): String = {
+  val records = sc.textFile(path).map(line => (line.substring(0, 10), line))
+  partitions.fold(records.sortByKey())(records.sortByKey(true, _)).mapPartitions { records =>
     var last = ""
     var n = 0L
     records.foreach { record =>
@@ -17,6 +18,7 @@ def sort(folder: String): String =
     }
     Iterator(n)
   }.collect().sum.toString
+}
 def pageRank(folder: String): String = {
   val links = sc.textFile(folder + "/edges.txt").map { line => val ends = line.split(" "); (ends(0).toInt, ends(1).toInt) }.groupByKey()
   links.cache()
@@ -43,7 +45,8 @@ for (i <- 1 to conf.getInt("spark.bench.rounds", 3)) {
   check = name match {
     case "word_count" => wordCount(folder)
     case "group" => group(folder)
-    case "sort" => sort(folder)
+    case "sort" => sortFiles(folder + "/records.txt", None)
+    case "big_sort" => sortFiles(folder + "/big", Some(16))
     case "page_rank" => pageRank(folder)
     case "shuffle" => shuffle(folder)
   }

@@ -47,14 +47,9 @@ void SpilledParts::full(int32_t part) {
   if (!memory_.hold(sealed_bytes_) && sealed_bytes_ >= kLeastRun) spill();
 }
 
-std::string SpilledParts::path() {
-  return or_throw(context_.services->temp_directory(), "no directory to spill to") + "/" + name_ +
-         "_" + std::to_string(context_.id.value) + "_" + std::to_string(context_.temp_files++);
-}
-
 void SpilledParts::spill() {
   if (!writing_)
-    writing_ = or_throw(context_.services->files().create(path_ = path()), "cannot spill");
+    writing_ = or_throw(context_.services->files().create(path_ = temporary_path(context_, name_)), "cannot spill");
   for (int32_t part = 0; part < size(); ++part) seal(part);
   const int64_t start = writing_->size();
   Run run{start};

@@ -52,7 +52,6 @@ class SpilledParts {
   using Run = std::vector<int64_t>;
   void seal(int32_t part);
   void full(int32_t part);
-  std::string path();
 
   TaskContext& context_;
   const std::string name_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/plan/or_throw.hpp"
 #include "core/storage/memory_pool.hpp"
 
 namespace tinderbox::core {
@@ -24,6 +25,11 @@ void TaskMemory::release() {
   if (acquired_ > 0) context_.services->memory().release(context_.id, acquired_);
   acquired_ = 0;
   limit_ = kFree;
+}
+
+std::string temporary_path(TaskContext& context, const std::string& name) {
+  return or_throw(context.services->temp_directory(), "no directory to spill to") + "/" + name +
+         "_" + std::to_string(context.id.value) + "_" + std::to_string(context.temp_files++);
 }
 
 }  // namespace tinderbox::core

@@ -1,4 +1,4 @@
-// What one step of a task holds of its process's memory.
+// What one step of a task holds of its process's memory, and where it puts what it can't hold.
 #pragma once
 
 #include "core/plan/task.hpp"
@@ -28,5 +28,9 @@ class TaskMemory {
   int64_t limit_ = kFree;
   int64_t acquired_ = 0;
 };
+
+/// A new name for a file of this task, in a directory for temporary ones.
+/// Errors: throws std::runtime_error when no directory can be written.
+std::string temporary_path(TaskContext& context, const std::string& name);
 
 }  // namespace tinderbox::core

@@ -8,6 +8,7 @@
 
 #include "core/api/closure.hpp"
 #include "core/api/steps/cursor.hpp"
+#include "core/shuffle/task_memory.hpp"
 
 namespace tinderbox::core {
 
@@ -84,26 +85,84 @@ class EncodedCursor final : public Cursor<T> {
     }
     return !in_.done();
   }
+  bool done() const { return in_.done(); }
 
  private:
   Payload records_;
   Decoder in_;
 };
 
-/// Reads the stored partition, or computes it and stores it first.
+/// Encoded records on their way to the block store: in memory while there is room, then, if the
+/// level says so, in a file. Source: Spark MemoryStore.putIteratorAsBytes. Thread: one task's.
+class Unrolling {
+ public:
+  Unrolling(TaskContext& context, StorageLevel level)
+      : context_(context), level_(level), memory_(context) {}
+  ~Unrolling();
+  Unrolling(const Unrolling&) = delete;
+  Unrolling& operator=(const Unrolling&) = delete;
+  Bytes& bytes() { return bytes_; }
+  /// Called after each batch of records. False: there is no room for more.
+  /// Errors: throws std::runtime_error when a disk fails.
+  bool has_room();
+  /// All records; nothing may be added any more.
+  Payload take();
+
+ private:
+  void write();
+  TaskContext& context_;
+  const StorageLevel level_;
+  TaskMemory memory_;
+  Bytes bytes_;
+  std::string path_;
+  std::unique_ptr<net::WriteFile> file_;
+};
+
+/// Records of which the first ones were computed already.
+template <class T>
+class ResumedCursor final : public Cursor<T> {
+ public:
+  ResumedCursor(Payload first, std::unique_ptr<Cursor<T>> rest)
+      : first_(std::move(first)), rest_(std::move(rest)) {}
+  bool next(Sink<T> out) override {
+    if (!first_.done()) {
+      bool going = true;
+      auto watched = [&](T&& record) { return going = out(std::move(record)); };
+      first_.next(sink_to<T>(watched));
+      return going;
+    }
+    return rest_->next(out);
+  }
+
+ private:
+  EncodedCursor<T> first_;
+  std::unique_ptr<Cursor<T>> rest_;
+};
+
+/// Reads the stored partition, or computes it and stores it first. What has no room is not stored:
+/// the task goes on with what it has, and the next one computes it again.
 template <class T>
 std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partition,
                                        TaskContext& context) {
-  auto stored = find_stored(node, partition, context);
-  if (!stored) {
-    Bytes records;
-    Encoder out(records);
-    const auto cursor = node.open(partition, context);
-    drive<T>(*cursor, context, [&](T&& record) { return encode<T>(out, record), true; });
-    stored = Payload(std::move(records));
-    store(node, partition, context, *stored);
+  if (auto stored = find_stored(node, partition, context))
+    return std::make_unique<EncodedCursor<T>>(std::move(*stored));
+  auto cursor = node.open(partition, context);
+  Payload records;
+  {
+    Unrolling unrolling(context, unpack_level(node.storage_bits));
+    Encoder out(unrolling.bytes());
+    auto put = [&](T&& record) { return encode<T>(out, record), true; };
+    const Sink<T> sink = sink_to<T>(put);
+    bool more = true;
+    do {
+      check_killed(context);
+      more = cursor->next(sink);
+    } while (unrolling.has_room() && more);
+    records = unrolling.take();
+    if (more) return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(cursor));
   }
-  return std::make_unique<EncodedCursor<T>>(std::move(*stored));
+  store(node, partition, context, records);
+  return std::make_unique<EncodedCursor<T>>(std::move(records));
 }
 
 /// The records of one partition: from the block store when the Rdd is persisted, else computed.

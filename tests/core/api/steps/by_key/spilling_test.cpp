@@ -209,6 +209,27 @@ TEST_CASE("sorting what does not fit in memory, also through files", "[spill]") 
   CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
 }
 
+TEST_CASE("a partition that does not fit in memory is kept on disk, or not at all", "[spill]") {
+  for (const auto& level : {MEMORY_ONLY, MEMORY_AND_DISK, DISK_ONLY}) {
+    Little little;
+    auto computed = little.context.long_accumulator();
+    auto rows = little.rows().map(capture(computed, [](const auto& sum, const Row& r) {
+      sum.add(1);
+      return r;
+    }));
+    rows.persist(level);
+    const auto lengths = [&] {
+      return rows.map([](const Row& r) { return static_cast<int64_t>(r.second.size()); }).sum();
+    };
+    const auto first = lengths();
+    CHECK(lengths() == first);
+    CHECK(first > 40 * kRecords);
+    CHECK(computed.value() == (level.disk ? 1 : 2) * kRecords);
+    CHECK(little.runtime.services.memory().use().execution == 0);
+    CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
+  }
+}
+
 TEST_CASE("one key with more than all memory is grouped all the same", "[spill]") {
   Little little;
   auto one = little.context.range(0, 100000, 1, 2).map([](int64_t i) {
