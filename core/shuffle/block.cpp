@@ -22,9 +22,24 @@ struct Header {
   uint32_t stored = 0;
   uint64_t checksum = 0;
 };
-static_assert(sizeof(Header) == 24);
+static_assert(sizeof(Header) == kPieceHeader);
+
+Result<Header> header_of(std::string_view bytes) {
+  Header header;
+  if (bytes.size() < sizeof header) return Error{"the block ends inside a header"};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != kMagic || header.codec > Codec::Lz4)
+    return Error{"the block does not start with a piece"};
+  return header;
+}
 
 }  // namespace
+
+Result<size_t> piece_size(std::string_view header) {
+  const Result<Header> found = header_of(header);
+  if (!found) return found.error();
+  return sizeof(Header) + found->stored;
+}
 
 void seal_piece(std::string_view records, bool compress, Bytes& out) {
   Header header;
@@ -48,11 +63,9 @@ void seal_piece(std::string_view records, bool compress, Bytes& out) {
 }
 
 Result<std::string_view> PieceReader::next() {
-  Header header;
-  if (left_.size() < sizeof header) return Error{"the block ends inside a header"};
-  std::memcpy(&header, left_.data(), sizeof header);
-  if (header.magic != kMagic || header.codec > Codec::Lz4)
-    return Error{"the block does not start with a piece"};
+  const Result<Header> found = header_of(left_);
+  if (!found) return found.error();
+  const Header& header = *found;
   left_.remove_prefix(sizeof header);
   if (header.stored > left_.size()) return Error{"the block ends inside a piece"};
   const std::string_view stored = left_.substr(0, header.stored);

@@ -14,6 +14,12 @@ namespace tinderbox::core {
 /// Records of one piece at most. Unit: bytes.
 inline constexpr size_t kPieceBytes = 256 << 10;
 
+/// What tells how long a piece is lies at its beginning. Unit: bytes.
+inline constexpr size_t kPieceHeader = 24;
+/// All of the piece that begins with `header`. Shape: header.size() ≥ kPieceHeader.
+/// Errors: it begins none.
+Result<size_t> piece_size(std::string_view header);
+
 /// Appends `records` as one piece to `out`. Shape: records.size() < 2 GiB.
 void seal_piece(std::string_view records, bool compress, Bytes& out);
 

@@ -1,7 +1,7 @@
 #include "core/shuffle/spilled_parts.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <utility>
 
 #include "core/plan/or_throw.hpp"
 
@@ -89,17 +89,36 @@ std::vector<Payload> SpilledParts::take(int32_t part) {
   return all;
 }
 
+SpilledReader::SpilledReader(SpilledParts& parts, int32_t part)
+    : parts_(parts), last_(std::move(parts.parts_[static_cast<size_t>(part)].sealed)) {
+  const auto at = static_cast<size_t>(part);
+  for (const SpilledParts::Run& run : parts.runs_)
+    if (at + 1 < run.size() && run[at] < run[at + 1]) ranges_.push_back({run[at], run[at + 1]});
+}
+
+bool SpilledReader::next_piece() {
+  constexpr auto kHeader = static_cast<int64_t>(kPieceHeader);
+  const char* failed = "cannot read what was spilled";
+  if (range_ == ranges_.size()) {
+    piece_ = std::exchange(last_, {});
+    return !piece_.empty();
+  }
+  Range& range = ranges_[range_];
+  const Payload header = or_throw(parts_.reading_->view(range.at, kHeader), failed);
+  const auto size =
+      static_cast<int64_t>(or_throw(piece_size(header.view()), "what was spilled is damaged"));
+  piece_ = or_throw(parts_.reading_->view(range.at, size), failed);
+  range.at += size;
+  if (range.at >= range.end) ++range_;
+  return true;
+}
+
 std::optional<std::string_view> SpilledReader::next() {
   while (!pieces_ || pieces_->done()) {
-    pieces_.reset();
-    if (at_ > 0) runs_[at_ - 1] = {};
-    if (at_ == runs_.size()) return std::nullopt;
-    pieces_.emplace(runs_[at_++].view());
+    if (!next_piece()) return std::nullopt;
+    pieces_.emplace(piece_.view());
   }
-  const auto records = pieces_->next();
-  if (!records)
-    throw std::runtime_error("what was spilled is damaged: " + records.error().message);
-  return *records;
+  return or_throw(pieces_->next(), "what was spilled is damaged");
 }
 
 }  // namespace tinderbox::core

@@ -43,6 +43,7 @@ class SpilledParts {
   int64_t records() const { return records_; }
 
  private:
+  friend class SpilledReader;
   struct Part {
     Bytes open;    // records
     Bytes sealed;  // pieces
@@ -67,16 +68,25 @@ class SpilledParts {
   int64_t records_ = 0;
 };
 
-/// The pieces of one part, checked. Errors: as above, also when the bytes are damaged.
+/// The pieces of one part, checked, with one of them in memory. `parts` must outlive it.
+/// Errors: as above, also when the bytes are damaged.
 class SpilledReader {
  public:
-  SpilledReader(SpilledParts& parts, int32_t part) : runs_(parts.take(part)) {}
+  SpilledReader(SpilledParts& parts, int32_t part);
   /// Records of the next piece, good until the next call; nullopt after the last one.
   std::optional<std::string_view> next();
 
  private:
-  std::vector<Payload> runs_;
-  size_t at_ = 0;
+  struct Range {
+    int64_t at, end;  // in the file
+  };
+  bool next_piece();
+
+  SpilledParts& parts_;
+  std::vector<Range> ranges_;
+  size_t range_ = 0;
+  Payload last_;  // pieces that never were in the file
+  Payload piece_;
   std::optional<PieceReader> pieces_;
 };
 
