@@ -125,6 +125,7 @@ int dispatch(std::span<const Role> roles, Args argv) {
   net::configure_names();
   net::configure_signals();
   net::raise_descriptor_limit();
+  net::keep_little_free_memory();
   return with_output_written(run_chosen(roles, argv));
 }
 

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -13,27 +15,52 @@ constexpr size_t kFirstCapacity = 256;
 constexpr size_t kChunk = 64 << 10;
 constexpr size_t kHugePage = 2 << 20;
 
+size_t capacity_for(size_t keys) {
+  return std::max(kFirstCapacity, std::bit_ceil(keys / 5 * 8 + 8));
+}
+
 }  // namespace
 
-void CombineTable::Free::operator()(Slot* slots) const { std::free(slots); }
+CombineTable::CombineTable(size_t keys) { allocate(capacity_for(keys)); }
 
-CombineTable::CombineTable() { allocate(kFirstCapacity); }
+int64_t CombineTable::bytes_for(size_t keys) {
+  return static_cast<int64_t>(capacity_for(keys) * sizeof(Slot));
+}
 
+/// Large tables are probed at random: on huge pages that saves a page walk a probe, and the system
+/// gives them cleared.
 void CombineTable::allocate(size_t capacity) {
   const size_t bytes = capacity * sizeof(Slot);
-  // Large tables are probed at random: huge pages save a page walk a probe.
-  const size_t alignment = bytes >= kHugePage ? kHugePage : 64;
-  auto* slots = static_cast<Slot*>(std::aligned_alloc(alignment, bytes));
-  if (!slots) throw std::bad_alloc();
-  if (bytes >= kHugePage) madvise(slots, bytes, MADV_HUGEPAGE);
-  std::memset(static_cast<void*>(slots), 0, bytes);
-  slots_.reset(slots);
+  void* slots = nullptr;
+  if (bytes < kHugePage) {
+    slots = std::calloc(1, bytes);
+    if (!slots) throw std::bad_alloc();
+  } else {
+    const size_t mapped = bytes + kHugePage;
+    void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) throw std::bad_alloc();
+    const auto at = reinterpret_cast<uintptr_t>(start);
+    const size_t before = (kHugePage - at % kHugePage) % kHugePage;
+    slots = static_cast<char*>(start) + before;
+    if (before > 0) munmap(start, before);
+    munmap(static_cast<char*>(slots) + bytes, kHugePage - before);
+    madvise(slots, bytes, MADV_HUGEPAGE);
+  }
+  slots_ = static_cast<Slot*>(slots);
   mask_ = capacity - 1;
   limit_ = capacity / 8 * 5;
 }
 
+void CombineTable::free_slots(Slot* slots, size_t capacity) {
+  const size_t bytes = capacity * sizeof(Slot);
+  if (bytes < kHugePage)
+    std::free(slots);
+  else
+    munmap(slots, bytes);
+}
+
 void CombineTable::grow() {
-  const auto old = std::move(slots_);
+  const Slot* old = slots_;
   const size_t old_capacity = capacity();
   allocate(old_capacity * 2);
   for (size_t i = 0; i < old_capacity; ++i) {
@@ -42,6 +69,7 @@ void CombineTable::grow() {
     while (slots_[to].length != 0) to = (to + 1) & mask_;
     slots_[to] = old[i];
   }
+  free_slots(const_cast<Slot*>(old), old_capacity);
 }
 
 CombineTable::Found CombineTable::upsert_long(std::string_view key, uint32_t hash) {
@@ -84,7 +112,8 @@ void CombineTable::clear() {
   arena_.clear();
   arena_left_ = 0;
   arena_bytes_ = 0;
-  slots_.reset();
+  free_slots(slots_, capacity());
+  slots_ = nullptr;
   allocate(kFirstCapacity);
 }
 

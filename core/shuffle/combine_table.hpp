@@ -35,7 +35,9 @@ class CombineTable {
     bool fresh;  // the key was not there: value is 0 and the caller's to set
   };
 
-  CombineTable();
+  /// With room for so many keys, before it has to grow.
+  explicit CombineTable(size_t keys = 0);
+  ~CombineTable() { free_slots(slots_, capacity()); }
   CombineTable(const CombineTable&) = delete;
   CombineTable& operator=(const CombineTable&) = delete;
 
@@ -84,6 +86,8 @@ class CombineTable {
   size_t size() const { return size_; }
   /// Memory that the table holds. Unit: bytes.
   int64_t bytes() const { return static_cast<int64_t>(capacity() * sizeof(Slot)) + arena_bytes_; }
+  /// What one made for so many keys begins with.
+  static int64_t bytes_for(size_t keys);
   /// Forgets all keys and gives the memory back.
   void clear();
 
@@ -91,12 +95,10 @@ class CombineTable {
   Found upsert_long(std::string_view key, uint32_t hash);
   void grow();
   void allocate(size_t capacity);
+  static void free_slots(Slot* slots, size_t capacity);
   const char* keep(std::string_view key);
 
-  struct Free {
-    void operator()(Slot* slots) const;
-  };
-  std::unique_ptr<Slot[], Free> slots_;
+  Slot* slots_ = nullptr;
   size_t mask_ = 0;
   size_t size_ = 0;
   size_t limit_ = 0;

@@ -1,6 +1,7 @@
 #include "net/process/environment.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/random.h>
@@ -102,6 +103,13 @@ void open_missing_descriptors() {
 bool output_is_unread() {
   pollfd out{STDOUT_FILENO, 0, 0};
   return ::poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+void keep_little_free_memory() {
+  // The library's own rule keeps up to 64 MB a thread, and more with each large block. What lives
+  // as long as a task is mapped by itself; pieces of a shuffle (256 KB) come from the heap.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 32 << 20);
 }
 
 void raise_descriptor_limit() {

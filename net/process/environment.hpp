@@ -30,6 +30,8 @@ void open_missing_descriptors();
 bool output_is_unread();
 /// As many descriptors as the system lets this process have: a ROUTER without any left spins.
 void raise_descriptor_limit();
+/// What is freed goes back to the system before it is much: tasks use large tables for a moment.
+void keep_little_free_memory();
 /// Ends the process at once, whatever its threads do. What printf left in a buffer is written,
 /// unless a thread is printing; nothing else is cleaned up.
 [[noreturn]] void exit_now(int code);

@@ -6,6 +6,7 @@
 #include "core/api/steps/by_key/partitioner.hpp"
 #include "core/api/steps/held_bytes.hpp"
 #include "core/shuffle/combine_table.hpp"
+#include "core/shuffle/task_memory.hpp"
 
 namespace tinderbox::core {
 
@@ -83,6 +84,21 @@ struct CombineAggregator {
   }
 };
 
+/// How many keys the last table of this kind in this process had: the next one begins with room for
+/// as many, if it may hold so much, as growing costs as much as filling.
+template <class Table>
+class LastSize {
+ public:
+  static size_t expected(TaskMemory& memory) {
+    const size_t keys = last_.load(std::memory_order_relaxed);
+    return memory.hold(Table::bytes_for(keys)) ? keys : 0;
+  }
+  static void note(size_t keys) { last_.store(keys, std::memory_order_relaxed); }
+
+ private:
+  static inline std::atomic<size_t> last_{0};
+};
+
 /// Values of equal keys, combined. Small plain values lie in the table's slots, others beside them.
 template <class K, class C>
 class Combiner {
@@ -90,6 +106,15 @@ class Combiner {
   static constexpr bool kInline = std::is_trivially_copyable_v<C> &&
                                   std::is_default_constructible_v<C> &&
                                   sizeof(C) <= sizeof(uint64_t);
+
+  /// With room for so many keys, before it has to grow.
+  explicit Combiner(size_t keys = 0) : table_(keys) {
+    if constexpr (!kInline) values_.reserve(keys);
+  }
+  /// What one made for so many keys begins with. Unit: bytes.
+  static int64_t bytes_for(size_t keys) {
+    return CombineTable::bytes_for(keys) + static_cast<int64_t>(kInline ? 0 : keys * sizeof(C));
+  }
 
   /// create() → C for a new key, else merge(C&).
   template <class Create, class Merge>

@@ -10,6 +10,11 @@ namespace tinderbox::core {
 template <class K, class W>
 class JoinTable {
  public:
+  /// With room for so many keys, before it has to grow.
+  explicit JoinTable(size_t keys = 0) : table_(keys) { entries_.reserve(keys); }
+  static int64_t bytes_for(size_t keys) {
+    return CombineTable::bytes_for(keys) + static_cast<int64_t>(keys * sizeof(Entry));
+  }
   void add(const K& key, W&& value) {
     const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
     const auto found = table_.upsert(bytes, hash_key(bytes));
@@ -76,6 +81,7 @@ class JoinNode final
   using Values = std::pair<std::conditional_t<kKeepRight, std::optional<V>, V>,
                            std::conditional_t<kKeepLeft, std::optional<W>, W>>;
   using Out = std::pair<K, Values>;
+  static int64_t bytes_for(size_t keys) { return JoinTable<K, Lying>::bytes_for(keys); }
   JoinNode() = default;
   explicit JoinNode(Decoder&) {}
   void encode(Encoder&) const {}
@@ -89,13 +95,15 @@ class JoinNode final
   }
 
  private:
+  using Table = JoinTable<K, Lying>;
+  using Size = LastSize<JoinNode>;
   class JoinCursor final : public Cursor<Out> {
    public:
     JoinCursor(TaskContext& context, SpillLevel level)
         : context_(context),
           level_(level),
           memory_(context),
-          table_(std::make_unique<JoinTable<K, Lying>>()) {}
+          table_(std::make_unique<Table>(level.depth == 0 ? Size::expected(memory_) : 0)) {}
     /// First all that lies, then once what flows.
     void lie(std::pair<K, Lying>&& record) {
       if (lying_parts_) return put<Lying>(*lying_parts_, record);
@@ -104,8 +112,10 @@ class JoinNode final
         spill();
     }
     void flow(std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing) {
-      context_.metrics.peak_memory =
-          std::max(context_.metrics.peak_memory, table_ ? table_->bytes() : 0);
+      if (table_) {
+        context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, table_->bytes());
+        if (level_.depth == 0) Size::note(table_->keys());
+      }
       flowing_ = std::move(flowing);
     }
     bool next(Sink<Out> out) override {
@@ -187,7 +197,7 @@ class JoinNode final
     TaskContext& context_;
     const SpillLevel level_;
     TaskMemory memory_;
-    std::unique_ptr<JoinTable<K, Lying>> table_;  // null: it had no room
+    std::unique_ptr<Table> table_;  // null: it had no room
     std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing_;
     std::unique_ptr<SpilledParts> lying_parts_, flowing_parts_;
     std::unique_ptr<JoinCursor> inner_;  // of the part before part_

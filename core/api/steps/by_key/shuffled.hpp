@@ -53,7 +53,8 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
     const auto cursor = open_partition(as_typed<std::pair<K, V>>(root), partition, context);
     ShuffleWriter writer(context, {target_.shuffle}, target_.partitioner.num_partitions);
     TaskMemory memory(context);
-    Combiner<K, C> combiner;
+    using Size = LastSize<Combiner<K, C>>;
+    Combiner<K, C> combiner(Size::expected(memory));
     auto create = [this](V&& value) { return aggregator_.create(std::move(value)); };
     auto merge = [this](C& c, V&& value) { aggregator_.merge_value(c, std::move(value)); };
     auto limit = [&] {
@@ -83,6 +84,7 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
                              [&](std::pair<K, V>&& record) { return add(record), true; });
     }
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner.bytes());
+    Size::note(combiner.table().size());
     drain(combiner, writer);
     memory.release();
     return writer.commit();

@@ -38,8 +38,13 @@ class SpillingCombiner {
  public:
   /// merge(C& into, C&& other) joins two values of one key.
   SpillingCombiner(TaskContext& context, Merge merge, SpillLevel level = {})
-      : context_(context), merge_(std::move(merge)), level_(level), memory_(context) {}
+      : context_(context),
+        merge_(std::move(merge)),
+        level_(level),
+        memory_(context),
+        table_(level.depth == 0 ? Size::expected(memory_) : 0) {}
 
+  static int64_t bytes_for(size_t keys) { return Combiner<K, C>::bytes_for(keys); }
   /// As Combiner::add.
   template <class Create, class MergeValue>
   void add(const K& key, Create&& create, MergeValue&& merge) {
@@ -55,6 +60,7 @@ class SpillingCombiner {
   /// Nothing will be added.
   void finish() {
     context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, table_.bytes());
+    if (level_.depth == 0) Size::note(table_.table().size());
     if (!parts_) return;
     move_to_parts();
     parts_->finish();
@@ -113,6 +119,7 @@ class SpillingCombiner {
     return at_ < table.capacity();
   }
 
+  using Size = LastSize<SpillingCombiner>;
   TaskContext& context_;
   Merge merge_;
   const SpillLevel level_;
