@@ -1,19 +1,14 @@
 #include "core/shuffle/combine_table.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace tinderbox::core {
 namespace {
 
 constexpr size_t kFirstCapacity = 256;
 constexpr size_t kChunk = 64 << 10;
-constexpr size_t kHugePage = 2 << 20;
 
 size_t capacity_for(size_t keys) {
   return std::max(kFirstCapacity, std::bit_ceil(keys / 5 * 8 + 8));
@@ -27,49 +22,24 @@ int64_t CombineTable::bytes_for(size_t keys) {
   return static_cast<int64_t>(capacity_for(keys) * sizeof(Slot));
 }
 
-/// Large tables are probed at random: on huge pages that saves a page walk a probe, and the system
-/// gives them cleared.
 void CombineTable::allocate(size_t capacity) {
-  const size_t bytes = capacity * sizeof(Slot);
-  void* slots = nullptr;
-  if (bytes < kHugePage) {
-    slots = std::calloc(1, bytes);
-    if (!slots) throw std::bad_alloc();
-  } else {
-    const size_t mapped = bytes + kHugePage;
-    void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED) throw std::bad_alloc();
-    const auto at = reinterpret_cast<uintptr_t>(start);
-    const size_t before = (kHugePage - at % kHugePage) % kHugePage;
-    slots = static_cast<char*>(start) + before;
-    if (before > 0) munmap(start, before);
-    munmap(static_cast<char*>(slots) + bytes, kHugePage - before);
-    madvise(slots, bytes, MADV_HUGEPAGE);
-  }
-  slots_ = static_cast<Slot*>(slots);
+  memory_ = ClearedMemory(capacity * sizeof(Slot));
+  slots_ = static_cast<Slot*>(memory_.data());
   mask_ = capacity - 1;
   limit_ = capacity / 8 * 5;
 }
 
-void CombineTable::free_slots(Slot* slots, size_t capacity) {
-  const size_t bytes = capacity * sizeof(Slot);
-  if (bytes < kHugePage)
-    std::free(slots);
-  else
-    munmap(slots, bytes);
-}
-
 void CombineTable::grow() {
+  const ClearedMemory before = std::move(memory_);
   const Slot* old = slots_;
   const size_t old_capacity = capacity();
   allocate(old_capacity * 2);
   for (size_t i = 0; i < old_capacity; ++i) {
     if (old[i].length == 0) continue;
-    size_t to = old[i].hash & mask_;
+    size_t to = old[i].hash() & mask_;
     while (slots_[to].length != 0) to = (to + 1) & mask_;
     slots_[to] = old[i];
   }
-  free_slots(const_cast<Slot*>(old), old_capacity);
 }
 
 CombineTable::Found CombineTable::upsert_long(std::string_view key, uint32_t hash) {
@@ -77,7 +47,7 @@ CombineTable::Found CombineTable::upsert_long(std::string_view key, uint32_t has
   const auto tag = static_cast<uint32_t>(key.size() + 1);
   size_t i = hash & mask_;
   for (; slots_[i].length != 0; i = (i + 1) & mask_) {
-    if (slots_[i].hash == hash && slots_[i].length == tag && slots_[i].key() == key) {
+    if (slots_[i].hash_ == hash && slots_[i].length == tag && slots_[i].key() == key) {
       return {&slots_[i], false};
     }
   }
@@ -112,8 +82,7 @@ void CombineTable::clear() {
   arena_.clear();
   arena_left_ = 0;
   arena_bytes_ = 0;
-  free_slots(slots_, capacity());
-  slots_ = nullptr;
+  memory_ = {};
   allocate(kFirstCapacity);
 }
 

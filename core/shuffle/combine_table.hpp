@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/shuffle/cleared_memory.hpp"
 #include "core/shuffle/hash.hpp"
 
 namespace tinderbox::core {
@@ -19,10 +20,11 @@ namespace tinderbox::core {
 class CombineTable {
  public:
   struct Slot {
-    uint32_t hash;
+    uint32_t hash_;
     uint32_t length;  // of the key, plus one; 0: the slot is free
     ShortKey words;   // the key, or its address and length when it is longer than 16 bytes
     uint64_t value;   // the caller's: a value of up to 8 bytes, or an index
+    uint32_t hash() const { return hash_; }
     /// Good while the table lives and does not grow.
     std::string_view key() const {
       const size_t n = length - 1;
@@ -37,7 +39,6 @@ class CombineTable {
 
   /// With room for so many keys, before it has to grow.
   explicit CombineTable(size_t keys = 0);
-  ~CombineTable() { free_slots(slots_, capacity()); }
   CombineTable(const CombineTable&) = delete;
   CombineTable& operator=(const CombineTable&) = delete;
 
@@ -56,7 +57,7 @@ class CombineTable {
       if (slot.words == words && slot.length == tag) return {&slot, false};
       if (slot.length == 0) {
         ++size_;
-        slot.hash = hash;
+        slot.hash_ = hash;
         slot.length = tag;
         slot.words = words;
         return {&slot, true};
@@ -67,7 +68,7 @@ class CombineTable {
   const Slot* find(std::string_view key, uint32_t hash) const {
     const auto tag = static_cast<uint32_t>(key.size() + 1);
     for (size_t i = hash & mask_; slots_[i].length != 0; i = (i + 1) & mask_)
-      if (slots_[i].hash == hash && slots_[i].length == tag && slots_[i].key() == key)
+      if (slots_[i].hash_ == hash && slots_[i].length == tag && slots_[i].key() == key)
         return &slots_[i];
     return nullptr;
   }
@@ -80,8 +81,10 @@ class CombineTable {
       if (slots_[i].length != 0) f(slots_[i]);
     }
   }
-  /// For reading slot by slot: index < capacity(); length 0 is a free one.
-  const Slot& at(size_t index) const { return slots_[index]; }
+  /// For reading slot by slot: index < capacity(); null: it is free.
+  const Slot* at(size_t index) const {
+    return slots_[index].length != 0 ? &slots_[index] : nullptr;
+  }
   size_t capacity() const { return mask_ + 1; }
   size_t size() const { return size_; }
   /// Memory that the table holds. Unit: bytes.
@@ -95,9 +98,9 @@ class CombineTable {
   Found upsert_long(std::string_view key, uint32_t hash);
   void grow();
   void allocate(size_t capacity);
-  static void free_slots(Slot* slots, size_t capacity);
   const char* keep(std::string_view key);
 
+  ClearedMemory memory_;
   Slot* slots_ = nullptr;
   size_t mask_ = 0;
   size_t size_ = 0;

@@ -3,6 +3,7 @@
 #include "core/api/tinderbox.hpp"
 #include "core/shuffle/block.hpp"
 #include "core/shuffle/combine_table.hpp"
+#include "core/shuffle/number_table.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "tests/core/api/local_runtime.hpp"
 
@@ -80,12 +81,60 @@ TEST_CASE("the table keeps keys of any length apart while it grows", "[shuffle]"
   table.each([&](const CombineTable::Slot& slot) {
     ++seen;
     CHECK(want.at(std::string(slot.key())) == slot.value);
-    CHECK(slot.hash == hash_key(slot.key()));
+    CHECK(slot.hash() == hash_key(slot.key()));
   });
   CHECK(seen == want.size());
   table.clear();
   CHECK(table.size() == 0);
   CHECK(table.upsert("x", hash_key("x")).fresh);
+}
+
+namespace {
+
+template <class Key>
+void check_numbers() {
+  NumberTable<sizeof(Key)> table(3);
+  std::map<Key, uint64_t> want;
+  std::mt19937_64 random(5);
+  const auto view = [](const Key& key) {
+    return std::string_view(reinterpret_cast<const char*>(&key), sizeof key);
+  };
+  for (int i = 0; i < 60000; ++i) {
+    const auto key = static_cast<Key>(i % 3 == 0 ? random() : random() % 2000 - 1000);
+    CHECK((table.find(view(key), hash_key(view(key))) != nullptr) == want.contains(key));
+    const auto found = i % 2 == 0
+                           ? table.upsert(view(key), hash_key(view(key)))
+                           : table.upsert_short(short_key(view(key)), sizeof key,
+                                                hash_short(short_key(view(key)), sizeof key));
+    CHECK(found.fresh == want.emplace(key, 0).second);
+    CHECK(found.slot->key() == view(key));
+    found.slot->value = ++want[key];
+  }
+  CHECK(want.contains(0));
+  CHECK(table.size() == want.size());
+  size_t seen = 0;
+  table.each([&](const auto& slot) {
+    ++seen;
+    Key key;
+    std::memcpy(&key, slot.key().data(), sizeof key);
+    CHECK(want.at(key) == slot.value);
+    CHECK(slot.hash() == hash_key(slot.key()));
+  });
+  CHECK(seen == want.size());
+  table.clear();
+  CHECK(table.size() == 0);
+  const Key zero{};
+  const auto again = table.upsert(view(zero), hash_key(view(zero)));
+  CHECK((again.fresh && again.slot->value == 0));
+}
+
+}  // namespace
+
+TEST_CASE("the table of numbers keeps them apart while it grows, zero too", "[shuffle]") {
+  check_numbers<int8_t>();
+  check_numbers<uint16_t>();
+  check_numbers<int32_t>();
+  check_numbers<int64_t>();
 }
 
 TEST_CASE("pieces of a block are checked before they are read", "[shuffle]") {

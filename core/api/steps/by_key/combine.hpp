@@ -6,6 +6,7 @@
 #include "core/api/steps/by_key/partitioner.hpp"
 #include "core/api/steps/held_bytes.hpp"
 #include "core/shuffle/combine_table.hpp"
+#include "core/shuffle/number_table.hpp"
 #include "core/shuffle/task_memory.hpp"
 
 namespace tinderbox::core {
@@ -84,6 +85,19 @@ struct CombineAggregator {
   }
 };
 
+/// The table for keys of a type.
+template <class K>
+struct TableOf {
+  using type = CombineTable;
+};
+template <class K>
+  requires(KeyBytes<K>::kMemory && sizeof(K) <= sizeof(uint64_t))
+struct TableOf<K> {
+  using type = NumberTable<sizeof(K)>;
+};
+template <class K>
+using KeyTable = typename TableOf<K>::type;
+
 /// How many keys the last table of this kind in this process had: the next one begins with room for
 /// as many, if it may hold so much, as growing costs as much as filling.
 template <class Table>
@@ -103,6 +117,8 @@ class LastSize {
 template <class K, class C>
 class Combiner {
  public:
+  using Table = KeyTable<K>;
+  using Slot = typename Table::Slot;
   static constexpr bool kInline = std::is_trivially_copyable_v<C> &&
                                   std::is_default_constructible_v<C> &&
                                   sizeof(C) <= sizeof(uint64_t);
@@ -113,7 +129,7 @@ class Combiner {
   }
   /// What one made for so many keys begins with. Unit: bytes.
   static int64_t bytes_for(size_t keys) {
-    return CombineTable::bytes_for(keys) + static_cast<int64_t>(kInline ? 0 : keys * sizeof(C));
+    return Table::bytes_for(keys) + static_cast<int64_t>(kInline ? 0 : keys * sizeof(C));
   }
 
   /// create() → C for a new key, else merge(C&).
@@ -163,15 +179,15 @@ class Combiner {
     size_t used_ = 0;
     std::array<Entry, kLength> entries_;
   };
-  const CombineTable& table() const { return table_; }
-  C value(const CombineTable::Slot& slot) const
+  const Table& table() const { return table_; }
+  C value(const Slot& slot) const
     requires kInline
   {
     C c{};
     if constexpr (!std::is_empty_v<C>) std::memcpy(static_cast<void*>(&c), &slot.value, sizeof c);
     return c;
   }
-  C& value(const CombineTable::Slot& slot)
+  C& value(const Slot& slot)
     requires(!kInline)
   {
     return values_[slot.value];
@@ -188,7 +204,7 @@ class Combiner {
 
  private:
   template <class Create, class Merge>
-  void put(CombineTable::Found found, Create&& create, Merge&& merge) {
+  void put(typename Table::Found found, Create&& create, Merge&& merge) {
     if constexpr (std::is_empty_v<C>) {
       C c;
       if (!found.fresh) merge(c);
@@ -212,7 +228,7 @@ class Combiner {
       held_ += held_bytes(c);
     }
   }
-  CombineTable table_;
+  Table table_;
   std::vector<C> values_;
   int64_t held_ = 0;
   Bytes scratch_;

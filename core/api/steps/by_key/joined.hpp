@@ -13,7 +13,7 @@ class JoinTable {
   /// With room for so many keys, before it has to grow.
   explicit JoinTable(size_t keys = 0) : table_(keys) { entries_.reserve(keys); }
   static int64_t bytes_for(size_t keys) {
-    return CombineTable::bytes_for(keys) + static_cast<int64_t>(keys * sizeof(Entry));
+    return KeyTable<K>::bytes_for(keys) + static_cast<int64_t>(keys * sizeof(Entry));
   }
   void add(const K& key, W&& value) {
     const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
@@ -38,9 +38,9 @@ class JoinTable {
   /// Calls f(bytes of the key, its hash, value) for each value, those of a key in order.
   template <class F>
   void each(const F& f) const {
-    table_.each([&](const CombineTable::Slot& slot) {
+    table_.each([&](const auto& slot) {
       for (size_t at = entries_[slot.value].next;; at = entries_[at].next) {
-        f(slot.key(), slot.hash, entries_[at].value);
+        f(slot.key(), slot.hash(), entries_[at].value);
         if (at == slot.value) break;
       }
     });
@@ -56,7 +56,7 @@ class JoinTable {
     owned_t<W> value;
     size_t next;
   };
-  CombineTable table_;
+  KeyTable<K> table_;
   std::vector<Entry> entries_;
   int64_t held_ = 0;
   Bytes scratch_;

@@ -95,11 +95,11 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
       Combiner<K, C>::kInline && std::is_trivially_copyable_v<V> && sizeof(V) <= 8;
   void drain(Combiner<K, C>& combiner, ShuffleWriter& writer) const {
     const PartitionOf<K> partition_of(target_.partitioner);
-    combiner.table().each([&](const CombineTable::Slot& slot) {
+    combiner.table().each([&](const auto& slot) {
       const std::string_view key = slot.key();
       const int32_t r = partition_of.by_hash()
-                            ? hash_partition(slot.hash, target_.partitioner.num_partitions)
-                            : partition_of(KeyBytes<K>::restore(key), slot.hash);
+                            ? hash_partition(slot.hash(), target_.partitioner.num_partitions)
+                            : partition_of(KeyBytes<K>::restore(key), slot.hash());
       Encoder out(writer.buffer(r));
       KeyBytes<K>::encode(out, key);
       encode<C>(out, combiner.value(slot));

@@ -88,8 +88,8 @@ class SpillingCombiner {
     move_to_parts();
   }
   void move_to_parts() {
-    table_.table().each([&](const CombineTable::Slot& slot) {
-      const int32_t part = level_.part_of(slot.hash);
+    table_.table().each([&](const auto& slot) {
+      const int32_t part = level_.part_of(slot.hash());
       Encoder out(parts_->buffer(part));
       KeyBytes<K>::encode(out, slot.key());
       encode<C>(out, table_.value(slot));
@@ -109,12 +109,12 @@ class SpillingCombiner {
     return inner;
   }
   bool next_slots(Sink<Entry> out) {
-    const CombineTable& table = table_.table();
+    const auto& table = table_.table();
     for (const size_t end = std::min(at_ + 4096, table.capacity()); at_ < end; ++at_) {
-      const auto& slot = table.at(at_);
-      if (slot.length == 0) continue;
-      auto&& value = table_.value(slot);
-      if (!out(Entry{slot.key(), value})) return false;
+      const auto* slot = table.at(at_);
+      if (!slot) continue;
+      auto&& value = table_.value(*slot);
+      if (!out(Entry{slot->key(), value})) return false;
     }
     return at_ < table.capacity();
   }
