@@ -43,7 +43,7 @@ inline ShortKey short_key(std::string_view key) { return short_key_exact(key); }
 #else
 /// The same without a branch on the length, which is what a text's words mispredict: reads 16 bytes
 /// and masks, unless they would cross into a page that may not be there.
-inline ShortKey short_key(std::string_view key) {
+[[gnu::always_inline]] inline ShortKey short_key(std::string_view key) {
   static constexpr uint64_t kMask[17][2] = {{0, 0},
                                             {0xff, 0},
                                             {0xffff, 0},

@@ -145,7 +145,7 @@ class Combiner {
   class Queue {
    public:
     static_assert(kInline && std::is_trivially_copyable_v<V> && sizeof(V) <= sizeof(uint64_t));
-    static constexpr size_t kLength = 32;
+    static constexpr size_t kLength = 64;
     explicit Queue(Combiner& combiner) : combiner_(combiner) {}
     /// Shape: key.size() ≤ ShortKey::kMax. True: the queue is full.
     bool push(std::string_view key, V value) {
