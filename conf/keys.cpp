@@ -76,6 +76,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kShuffleFetchAhead.spec,
     &kShuffleIoMaxRetries.spec, &kShuffleIoRetryWait.spec, &kShuffleIoConnectionTimeout.spec,
     &kShuffleReadHostLocalDisk.spec, &kShuffleReduceLocality.spec, &kMemoryFraction.spec, &kMemoryStorageFraction.spec,
+    &kStorageMaxReplicationFailures.spec, &kStorageReplicationProactive.spec,
     &kDiskStoreSubDirectories.spec, &kBroadcastBlockSize.spec, &kCheckpointDir.spec,
     &kRddLimitInitialPartitions.spec, &kRddLimitScaleUpFactor.spec,
     &kUiShowConsoleProgress.spec, &kUiProgressInterval.spec,

@@ -536,6 +536,12 @@ inline constexpr Key<double> kMemoryFraction{
     "spark.memory.fraction", "0.6", "share of an executor's memory for blocks and shuffles"};
 inline constexpr Key<double> kMemoryStorageFraction{
     "spark.memory.storageFraction", "0.5", "part of that which tasks leave to blocks"};
+inline constexpr Key<int> kStorageMaxReplicationFailures{
+    "spark.storage.maxReplicationFailures", "1",
+    "executors that may fail to take a copy of a block before there are fewer copies"};
+inline constexpr Key<bool> kStorageReplicationProactive{
+    "spark.storage.replication.proactive", "true",
+    "copy blocks again whose copies were lost with an executor"};
 inline constexpr Key<int> kDiskStoreSubDirectories{"spark.diskStore.subDirectories", "64",
                                                    "sub-folders of each scratch folder"};
 inline constexpr Key<int64_t> kBroadcastBlockSize{"spark.broadcast.blockSize", "4m", Unit::kKiB,

@@ -23,6 +23,8 @@ class Broadcast;
 template <class T, class Merge>
 class Accumulator;
 struct Add;
+struct Average;
+struct AddToAverage;
 struct Append;
 
 /// Where in the application's source an Rdd or a job was made.
@@ -82,6 +84,7 @@ class Context {
   Broadcast<T> broadcast(T value);
   Accumulator<int64_t, Add> long_accumulator(const std::string& name = {});
   Accumulator<double, Add> double_accumulator(const std::string& name = {});
+  Accumulator<Average, AddToAverage> average_accumulator(const std::string& name = {});
   template <class T>
   Accumulator<std::vector<T>, Append> collection_accumulator(const std::string& name = {});
   /// `merge(T& into, const U& value)` adds a T or anything else that tasks add; an empty function

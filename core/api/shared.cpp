@@ -33,5 +33,8 @@ Accumulator<int64_t, Add> Context::long_accumulator(const std::string& name) {
 Accumulator<double, Add> Context::double_accumulator(const std::string& name) {
   return {*this, 0.0, name};
 }
+Accumulator<Average, AddToAverage> Context::average_accumulator(const std::string& name) {
+  return {*this, {}, name};
+}
 
 }  // namespace tinderbox

@@ -140,6 +140,26 @@ struct Append {
   }
 };
 
+/// A sum and how many numbers are in it.
+struct Average {
+  double sum = 0;
+  int64_t count = 0;
+  /// Not a number when there is none.
+  double mean() const { return sum / static_cast<double>(count); }
+};
+struct AddToAverage {
+  void operator()(Average& into, const Average& more) const {
+    into.sum += more.sum;
+    into.count += more.count;
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void operator()(Average& into, T value) const {
+    into.sum += static_cast<double>(value);
+    ++into.count;
+  }
+};
+
 /// A sum that tasks add to and the driver reads. Copy it into capture().
 /// Exactly once a partition in actions; in transformations a retry may add again. Source: Spark
 /// AccumulatorV2.
@@ -221,6 +241,7 @@ class Accumulator {
 
 using LongAccumulator = Accumulator<int64_t, Add>;
 using DoubleAccumulator = Accumulator<double, Add>;
+using AverageAccumulator = Accumulator<Average, AddToAverage>;
 template <class T>
 using CollectionAccumulator = Accumulator<std::vector<T>, Append>;
 

@@ -21,7 +21,8 @@ Driver::Driver(DriverOptions options, ProgramCodec codec)
       executors_(options_),
       tasks_(options_, codec_, executors_, dag_),
       dag_(options_, codec_, tasks_, outputs_, blocks_, commits_),
-      migration_(options_.migration, executors_, outputs_, blocks_) {
+      migration_(options_.migration, executors_, outputs_, blocks_),
+      replication_(options_.replication, executors_, blocks_) {
   if (options_.allocation) allocation_.emplace(*options_.allocation);
   if (options_.rolling) rolling_.emplace(*options_.rolling);
 }
@@ -131,6 +132,7 @@ void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {
   const ExecutorId& id = executors_.at(slot).id;
   for (BlockUpdate& block : m.blocks) {
     if (!blocks_.update(id, block)) return;  // the next heartbeat's answer asks for all of them
+    replication_.updated(block.block, turn);
     BlockUpdated& event = turn.post<BlockUpdated>();
     event.executor = id;
     event.block = std::move(block);
@@ -236,6 +238,7 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
   const ExecutorLoss loss = attributed(slot, told);
   const std::string host = worker_host.empty() ? host_gone_with(slot) : worker_host;
   executors_.deactivate(slot, Executor::State::Removed);
+  replication_.executor_leaves(slot);
   turn.log(stopped_ ? Level::Info : Level::Warn,
            "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
                loss.reason.substr(0, loss.reason.find('\n')));
@@ -243,6 +246,7 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
   dag_.executor_lost(e.id, host, turn);
   draining_.erase(slot);
   migration_.executor_gone(slot, turn);
+  if (!stopped_) replication_.executor_gone(slot, turn);
   ExecutorRemoved& event = turn.post<ExecutorRemoved>();
   event.executor = e.id;
   event.reason = loss.reason;
@@ -288,6 +292,7 @@ void Driver::handle(KillTaskAttempt& event, Turn& turn) {
 
 void Driver::handle(UnpersistRdd& event, Turn& turn) {
   blocks_.remove_rdd(event.rdd);
+  replication_.forget(event.rdd);
   for (const int32_t slot : draining_) executors_.settle(slot);
   to_all(RemoveRdd{event.rdd}, turn);
   turn.post<RddUnpersisted>().rdd = event.rdd;

@@ -14,6 +14,7 @@
 #include "core/scheduler/dag/dag_scheduler.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/decommission/migration.hpp"
+#include "core/scheduler/replication.hpp"
 #include "core/scheduler/driver_io.hpp"
 #include "core/scheduler/executors/executors.hpp"
 #include "core/scheduler/options.hpp"
@@ -129,6 +130,7 @@ class Driver {
   TaskScheduler tasks_;
   DagScheduler dag_;
   Migration migration_;
+  Replication replication_;
   std::optional<Allocation> allocation_;
   std::optional<Rolling> rolling_;
   int32_t profiles_told_ = 1;   // resource profiles that the allocation knows

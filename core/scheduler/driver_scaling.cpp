@@ -161,7 +161,8 @@ void Driver::finish_drained(Turn& turn) {
 }
 
 void Driver::message(PeerId, int32_t slot, BlockTaken& m, Turn& turn) {
-  if (slot >= 0 && migration_.taken(slot, m, turn)) dag_.blocks_moved();
+  if (slot < 0 || replication_.taken(slot, m, turn)) return;
+  if (migration_.taken(slot, m, turn)) dag_.blocks_moved();
 }
 
 void Driver::force_kill(int32_t slot, Turn& turn) {

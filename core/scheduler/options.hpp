@@ -60,6 +60,12 @@ struct MigrationOptions {
   bool on() const { return shuffles || rdds; }
 };
 
+/// Copies of cached partitions.
+struct ReplicationOptions {
+  int32_t max_failures = 1;  // peers that may fail to take one: spark.storage.maxReplicationFailures
+  bool proactive = true;     // also when a holder is lost: spark.storage.replication.proactive
+};
+
 /// Stages whose tasks run together.
 struct BarrierOptions {
   Duration sync_timeout{};         // spark.barrier.sync.timeout
@@ -110,6 +116,7 @@ struct DriverOptions {
   std::optional<AllocationOptions> allocation;  // none: the number of executors is not ours
   std::optional<RollingOptions> rolling;        // none: executors stay as long as they are wanted
   MigrationOptions migration;
+  ReplicationOptions replication;
   std::optional<Duration> force_kill_timeout;  // spark.executor.decommission.forceKillTimeout
   int32_t max_retained_decommissioned =
       0;  // spark.scheduler.maxRetainedRemovedDecommissionExecutors

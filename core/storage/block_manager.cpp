@@ -110,6 +110,7 @@ BlockUpdate BlockManager::status(const std::string& block) const {
   if (const auto level = told_.find(block); level != told_.end()) {
     update.use_memory = level->second.memory;
     update.use_disk = level->second.disk;
+    update.replication = level->second.replication;
   }
   return update;
 }

@@ -53,6 +53,7 @@ BlockMaster::Status BlockMaster::status(const BlockUpdate& block) {
           .on_disk = block.on_disk,
           .use_memory = told ? block.use_memory : block.in_memory,
           .use_disk = told ? block.use_disk : block.on_disk,
+          .replication = block.replication,
           .memory_bytes = block.memory_bytes,
           .disk_bytes = block.disk_bytes};
 }
@@ -114,6 +115,17 @@ std::vector<BlockManagerId> BlockMaster::locations(std::string_view block) const
   return found;
 }
 
+BlockUpdate BlockMaster::level_of(const std::string& block) const {
+  BlockUpdate level{.block = block};
+  if (const Holders* holders = find(block))
+    for (const auto& [executor, status] : *holders) {
+      level.use_memory |= status.use_memory;
+      level.use_disk |= status.use_disk;
+      level.replication = std::max(level.replication, status.replication);
+    }
+  return level;
+}
+
 std::vector<std::vector<std::string>> BlockMaster::cached_locations(RddId rdd,
                                                                     int32_t partitions) const {
   std::vector<std::vector<std::string>> found;
@@ -136,7 +148,7 @@ std::vector<BlockUpdate> BlockMaster::rdd_blocks_on(const ExecutorId& executor) 
   for (const auto& [rdd, partition] : known->second.cached) {
     const Status& s = rdds_.at(rdd).at(partition).at(executor);
     blocks.push_back({rdd_block(rdd, partition), s.in_memory, s.on_disk, s.memory_bytes,
-                      s.disk_bytes, s.use_memory, s.use_disk});
+                      s.disk_bytes, s.use_memory, s.use_disk, s.replication});
   }
   return blocks;
 }

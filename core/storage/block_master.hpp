@@ -34,6 +34,8 @@ class BlockMaster {
   bool update(const ExecutorId& executor, const BlockUpdate& block);
   /// Ordered by executor id.
   std::vector<BlockManagerId> locations(std::string_view block) const;
+  /// As its holders told it, with the most copies that one of them wants. Without any: none.
+  BlockUpdate level_of(const std::string& block) const;
   /// Spark's location strings of the cached blocks of `rdd`.
   /// Shape: one entry for each of 0 … partitions−1, or none at all when nothing is cached.
   std::vector<std::vector<std::string>> cached_locations(RddId rdd, int32_t partitions) const;
@@ -48,6 +50,7 @@ class BlockMaster {
   struct Status {
     bool in_memory = false, on_disk = false;
     bool use_memory = false, use_disk = false;
+    int32_t replication = 0;
     int64_t memory_bytes = 0;
     int64_t disk_bytes = 0;
   };

@@ -36,7 +36,9 @@ void BlockTaker::on(const PartFetched& e, Effects& out) {
   Taking& taking = at->second;
   if (!e.bytes) return end(e.request, e.bytes.error().message, out);
   if (!taking.output) {
-    const StorageLevel level{.disk = taking.what.on_disk, .memory = taking.what.in_memory};
+    const StorageLevel level{.disk = taking.what.on_disk,
+                             .memory = taking.what.in_memory,
+                             .replication = std::max(taking.what.replication, 1)};
     out.push_back(KeepBlock{e.request, taking.what.block, level, *e.bytes});
   } else if (!taking.offsets.empty()) {
     keep_part(taking, *e.bytes, out);

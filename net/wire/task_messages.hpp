@@ -98,6 +98,7 @@ struct BlockUpdate {
   int64_t memory_bytes = 0;
   int64_t disk_bytes = 0;
   bool use_memory = false, use_disk = false;  // its level; neither: not told
+  int32_t replication = 0;                    // its level's number of copies; 0: not told
   bool operator==(const BlockUpdate&) const = default;
 };
 
@@ -363,6 +364,7 @@ struct TakeBlock {
   BlockManagerId from;
   std::string block;                        // rdd_R_P, shuffle_S_M_0.data
   bool in_memory = false, on_disk = false;  // where a block of an Rdd may be kept
+  int32_t replication = 0;                  // how many copies of it there are to be
   bool operator==(const TakeBlock&) const = default;
 };
 /// Shape: messages[p] is what the task of partition p said. With an error: they did not meet.

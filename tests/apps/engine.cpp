@@ -78,7 +78,7 @@ void large_data(Context& c) {
 }
 
 void stored(Context& c) {
-  for (const StorageLevel& level : {MEMORY_ONLY, DISK_ONLY, MEMORY_AND_DISK}) {
+  for (const StorageLevel& level : {MEMORY_ONLY, DISK_ONLY, MEMORY_AND_DISK, MEMORY_AND_DISK_2}) {
     auto counted = c.long_accumulator();
     auto rdd = c.range(0, 100, 1, 4).map(capture(counted, [](const auto& n, int64_t x) {
       n.add(1);

@@ -43,6 +43,51 @@ struct SampleByKey {
     return Step{Random(seed.value, partition), with_replacement.value, &fractions.value};
   }
 };
+template <class K>
+using Quotas = std::map<owned_t<K>, Quota>;
+
+/// A partition's keys and how often they are there.
+template <class K>
+struct CountKeysHere {
+  auto parts() const { return std::tie(); }
+  template <class T>
+  std::map<owned_t<K>, int64_t> operator()(Cursor<T>& in, TaskContext& context) const {
+    std::map<owned_t<K>, int64_t> counts;
+    drive<T>(in, context, [&](T&& r) { return ++counts[own<K>(std::move(r.first))], true; });
+    return counts;
+  }
+};
+
+/// Takes what each partition's quotas say, any of the records as likely as the others.
+template <class K>
+struct SampleExactlyByKey {
+  Datum<bool> with_replacement;
+  Datum<std::vector<Quotas<K>>> quotas;
+  Datum<uint64_t> seed;
+  auto parts() const { return std::tie(with_replacement, quotas, seed); }
+  struct Step {
+    Random random;
+    bool with_replacement;
+    Quotas<K> quotas;
+    template <class T>
+    bool operator()(T&& record, const Sink<T>& out) {
+      const auto found = quotas.find(own<K>(K(record.first)));
+      if (found == quotas.end() || found->second.records == 0) return true;
+      Quota& quota = found->second;
+      const double share = 1.0 / static_cast<double>(quota.records--);
+      int64_t copies = with_replacement ? binomial(random, quota.wanted, share)
+                                        : random.unit() < share * static_cast<double>(quota.wanted);
+      for (quota.wanted -= copies; copies > 1; --copies)
+        if (!out(T(record))) return false;
+      return copies == 0 || out(std::move(record));
+    }
+  };
+  Step operator()(int32_t partition) const {
+    return Step{Random(seed.value, partition), with_replacement.value,
+                quotas.value.at(static_cast<size_t>(partition))};
+  }
+};
+
 struct AddToSketch {
   template <class V>
   HyperLogLog operator()(HyperLogLog sketch, V&& value) const {
@@ -110,6 +155,31 @@ class PairSamples<std::pair<K, V>> {
     return self().template stateful<std::pair<K, V>>(
         core::SampleByKey<K>{{with_replacement}, {std::move(fractions)}, {seed}}, "sampleByKey",
         site, true, true);
+  }
+  /// Of each key exactly ⌈its fraction × its number⌉ records; keys without a fraction have none. A
+  /// job counts the keys first. Errors: std::invalid_argument. Source: Spark sampleByKeyExact.
+  Self sample_by_key_exact(bool with_replacement, const std::map<owned_t<K>, double>& fractions,
+                           uint64_t seed, Site site = Site::current()) const {
+    std::vector<double> all;
+    for (const auto& [key, fraction] : fractions) all.push_back(fraction);
+    core::require_fractions(with_replacement, all);
+    std::vector<core::Quotas<K>> quotas(static_cast<size_t>(self().num_partitions()));
+    self().act(core::CountKeysHere<K>{}, self().all(), "sampleByKeyExact", site,
+               [&](int32_t partition, const std::map<owned_t<K>, int64_t>& counts) {
+                 for (const auto& [key, n] : counts)
+                   quotas[static_cast<size_t>(partition)][key].records = n;
+               });
+    core::Random random(seed, -1);
+    for (const auto& [key, fraction] : fractions) {
+      std::vector<core::Quota*> of_key;
+      for (auto& here : quotas)
+        if (const auto found = here.find(key); found != here.end())
+          of_key.push_back(&found->second);
+      core::share_out(of_key, fraction, with_replacement, random);
+    }
+    return self().template stateful<std::pair<K, V>>(
+        core::SampleExactlyByKey<K>{{with_replacement}, {std::move(quotas)}, {seed}},
+        "sampleByKeyExact", site, true, true);
   }
   /// About how many different values each key has.
   auto count_approx_distinct_by_key(double relative_sd = 0.05, int32_t n = 0,

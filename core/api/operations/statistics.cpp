@@ -179,5 +179,66 @@ bool another_level(int32_t n, int32_t scale) {
   return n > scale + static_cast<int32_t>(std::ceil(static_cast<double>(n) / scale));
 }
 
+namespace {
+
+/// Near that mean, never outside of what is possible.
+int64_t near(Random& random, double mean, double variance, int64_t least, int64_t most) {
+  double sum = -6;  // of twelve uniform numbers: normal but for the far tails
+  for (int i = 0; i < 12; ++i) sum += random.unit();
+  const auto found = std::llround(mean + sum * std::sqrt(std::max(variance, 0.0)));
+  return std::clamp<int64_t>(found, least, most);
+}
+
+/// How many of `good` among `all` are among `draws` that are drawn without replacement.
+int64_t hypergeometric(Random& random, int64_t draws, int64_t good, int64_t all) {
+  constexpr int64_t kTried = 1000;  // draws that are made one by one
+  int64_t found = 0;
+  if (draws <= kTried) {
+    for (; draws > 0; --draws, --all)
+      if (static_cast<int64_t>(random.below(static_cast<uint64_t>(all))) < good) ++found, --good;
+    return found;
+  }
+  const auto d = static_cast<double>(draws), g = static_cast<double>(good),
+             n = static_cast<double>(all);
+  const double variance = all > 1 ? d * (g / n) * (1 - g / n) * (n - d) / (n - 1) : 0;
+  return near(random, d * g / n, variance, std::max<int64_t>(0, draws - (all - good)),
+              std::min(draws, good));
+}
+
+}  // namespace
+
+int64_t binomial(Random& random, int64_t tries, double likelihood) {
+  if (tries <= 0 || likelihood <= 0) return 0;
+  if (likelihood >= 1) return tries;
+  if (likelihood > 0.5) return tries - binomial(random, tries, 1 - likelihood);
+  const double mean = static_cast<double>(tries) * likelihood;
+  if (mean > 30) return near(random, mean, mean * (1 - likelihood), 0, tries);
+  // How many tries go by until it happens next is told by one uniform number.
+  const double log_not = std::log1p(-likelihood);
+  int64_t happened = 0;
+  for (double at = 0;;) {
+    at += std::floor(std::log1p(-random.unit()) / log_not) + 1;
+    if (at > static_cast<double>(tries)) return happened;
+    ++happened;
+  }
+}
+
+void share_out(const std::vector<Quota*>& partitions, double fraction, bool with_replacement,
+               Random& random) {
+  int64_t records = 0;
+  for (const Quota* quota : partitions) records += quota->records;
+  auto wanted = static_cast<int64_t>(std::ceil(fraction * static_cast<double>(records)));
+  if (!with_replacement) wanted = std::min(wanted, records);
+  for (Quota* quota : partitions) {
+    quota->wanted =
+        with_replacement
+            ? binomial(random, wanted,
+                       static_cast<double>(quota->records) / static_cast<double>(records))
+            : hypergeometric(random, quota->records, wanted, records);
+    wanted -= quota->wanted;
+    records -= quota->records;
+  }
+}
+
 }  // namespace core
 }  // namespace tinderbox

@@ -67,6 +67,18 @@ double fraction_for_sample(int64_t wanted, int64_t total, bool with_replacement)
 /// Errors: throws std::invalid_argument with Spark's words.
 void check_sample_size(int64_t n);
 
+/// Of one key in one partition: records that are there, and those to be taken.
+struct Quota {
+  int64_t records = 0, wanted = 0;
+};
+/// How often something of that likelihood happens in so many tries. Above thirty expected, and as
+/// many expected not, by the normal distribution.
+int64_t binomial(Random& random, int64_t tries, double likelihood);
+/// Sets `wanted` of all partitions so that together they are ⌈fraction × records⌉, as if that many
+/// had been drawn from all records.
+void share_out(const std::vector<Quota*>& partitions, double fraction, bool with_replacement,
+               Random& random);
+
 /// How wide a tree of aggregations over n partitions is at each level. Errors: throws
 /// std::invalid_argument unless depth is positive.
 int32_t tree_scale(int32_t n, int32_t depth);

@@ -93,6 +93,7 @@ DriverOptions driver_options(const conf::Conf& conf, const Backend& backend, con
   if (dynamic_allocation(conf)) o.allocation = allocation_options(conf);
   o.rolling = rolling_options(conf, o.is_local);
   o.migration = migration_options(conf, o.is_local);
+  o.replication = replication_options(conf);
   o.force_kill_timeout = conf.get(conf::kDecommissionForceKillTimeout);
   o.max_retained_decommissioned = conf.get(conf::kMaxRetainedDecommissioned);
   o.max_retained_unknown_decommissioned = conf.get(conf::kMaxRetainedUnknownDecommissioned);

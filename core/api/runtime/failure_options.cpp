@@ -104,6 +104,13 @@ MigrationOptions migration_options(const conf::Conf& conf, bool is_local) {
   return o;
 }
 
+ReplicationOptions replication_options(const conf::Conf& conf) {
+  ReplicationOptions o;
+  o.max_failures = conf.get(conf::kStorageMaxReplicationFailures);
+  o.proactive = conf.get(conf::kStorageReplicationProactive);
+  return o;
+}
+
 BarrierOptions barrier_options(const conf::Conf& conf) {
   BarrierOptions o;
   o.sync_timeout = conf.get(conf::kBarrierSyncTimeout);

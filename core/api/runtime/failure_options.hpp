@@ -16,6 +16,7 @@ SpeculationOptions speculation_options(const conf::Conf& conf, bool is_local);
 /// Off in local mode: there is no other executor. Errors: conf::Error for limits that are not
 /// positive.
 MigrationOptions migration_options(const conf::Conf& conf, bool is_local);
+ReplicationOptions replication_options(const conf::Conf& conf);
 /// Errors: conf::Error for limits that would let no barrier stage run.
 BarrierOptions barrier_options(const conf::Conf& conf);
 

@@ -87,10 +87,10 @@ void Migration::find_blocks(int32_t slot, Leaving& leaving) const {
   };
   if (options_.shuffles)
     for (const MapOutputTracker::Held& h : outputs_.outputs_on(from))
-      want({shuffle_data_file(h.shuffle, h.map_id), h.shuffle, h.map, h.map_id, false, true});
+      want({shuffle_data_file(h.shuffle, h.map_id), h.shuffle, h.map, h.map_id, false, true, 0});
   if (options_.rdds)
     for (const BlockUpdate& b : blocks_.rdd_blocks_on(from))
-      want({b.block, {}, -1, -1, b.use_memory, b.use_disk});
+      want({b.block, {}, -1, -1, b.use_memory, b.use_disk, b.replication});
 }
 
 /// Not removed, computed again elsewhere or thrown out meanwhile.
@@ -145,7 +145,8 @@ void Migration::ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn) {
   taking_.insert(peer);
   free_.remove(peer);
   turn.send(executors_.at(peer).peer, TakeBlock{request, executors_.at(slot).address, block.name,
-                                                block.use_memory, block.use_disk});
+                                                block.use_memory, block.use_disk,
+                                                block.replication});
 }
 
 // ---- answers -----------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ class Migration {
     int32_t map = -1;   // its index
     int64_t map_id = -1;
     bool use_memory = false, use_disk = false;  // its level
+    int32_t replication = 0;
   };
   struct Leaving {
     std::deque<Block> waiting;

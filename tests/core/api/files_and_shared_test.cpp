@@ -218,19 +218,24 @@ TEST_CASE("broadcast values reach tasks once, accumulators come back", "[rdd]") 
 
   auto sum = context.long_accumulator("sum");
   auto half = context.double_accumulator();
+  auto mean = context.average_accumulator("mean");
   auto odd = context.collection_accumulator<int>();
   auto largest = context.accumulator(
       std::string(), [](std::string& into, const std::string& s) { into = std::max(into, s); });
   context.parallelize(upto(100), 7)
-      .foreach (capture(sum, half, odd, largest,
-                        [](const auto& s, const auto& h, const auto& o, const auto& l, int x) {
+      .foreach (capture(sum, half, mean, odd, largest,
+                        [](const auto& s, const auto& h, const auto& m, const auto& o,
+                           const auto& l, int x) {
                           s.add(x);
                           h.add(0.5);
+                          m.add(x);
                           if (x % 2 == 1) o.add(x);
                           l.add(std::to_string(x));
                         }));
   CHECK(sum.value() == 5050);
   CHECK(half.value() == 50.0);
+  CHECK(mean.value().count == 100);
+  CHECK(mean.value().mean() == 50.5);
   CHECK(odd.value().size() == 50);
   CHECK(largest.value() == "99");
   context.parallelize(upto(4), 2)

@@ -79,6 +79,8 @@ void add(TaskMetrics& sum, const TaskMetrics& more) {
   sum.input_records += more.input_records;
   sum.output_records += more.output_records;
   sum.shuffle_read_records += more.shuffle_read_records;
+  sum.shuffle_read_local_bytes += more.shuffle_read_local_bytes;
+  sum.shuffle_read_remote_bytes += more.shuffle_read_remote_bytes;
   sum.shuffle_write_records += more.shuffle_write_records;
   sum.shuffle_write_bytes += more.shuffle_write_bytes;
   sum.memory_spilled += more.memory_spilled;

@@ -15,7 +15,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("R10 pipe: a process a partition, a line a record", "[rdd]") {
+TEST_CASE("pipe: a process a partition, a line a record", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   auto numbers = context.parallelize(upto(4), 2);

@@ -245,12 +245,14 @@ TEST_CASE("the conf's and the environment's settings reach the block manager", "
                               .with("spark.local.dir", "/a,/b")
                               .with("tinderbox.shuffle.maxInMemoryOutput", "1k")
                               .with("spark.memory.fraction", "0.5")
+                              .with("spark.memory.storageFraction", "0.25")
                               .with("spark.diskStore.subDirectories", "16")
                               .with("spark.shuffle.sync", "true")
                               .with("spark.shuffle.checksum.enabled", "false");
   const auto options = block_manager_options(conf, {}, 1324LL << 20, "u");
   CHECK(options.local_dirs == Lines{"/a", "/b"});
   CHECK(options.memory == 512LL << 20);
+  CHECK(options.storage_fraction == 0.25);
   CHECK(block_manager_options(conf, {}, 450LL << 20, "u").memory == 75LL << 20);
   CHECK(block_manager_options(conf, {}, 192LL << 20, "u").memory == 32LL << 20);
   CHECK(options.map_outputs.max_in_memory_output == 1024);

@@ -38,7 +38,7 @@ TEST_CASE("filter_by_range keeps keys between two, both with them", "[rdd]") {
   }
 }
 
-TEST_CASE("sample_by_key takes of each key about its fraction, the same for a seed", "[rdd]") {
+TEST_CASE("R36 sample_by_key takes of each key about its fraction, the same for a seed", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   auto rdd = context.parallelize(pairs(4000, 2), 5);
@@ -60,7 +60,78 @@ TEST_CASE("sample_by_key takes of each key about its fraction, the same for a se
                     Catch::Matchers::Contains("no fraction for a key"));
 }
 
-TEST_CASE("count_approx_distinct_by_key counts values of each key", "[rdd]") {
+TEST_CASE("R36 sample_by_key_exact takes exactly so many of each key, any of them as likely", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto all = pairs(4003, 2);
+  const std::set<std::pair<int, int>> known(all.begin(), all.end());
+  std::map<int, int64_t> there;
+  for (const auto& [key, value] : all) ++there[key];
+  for (const int32_t partitions : {1, 2, 7}) {
+    auto rdd = context.parallelize(all, partitions);
+    for (const bool with_replacement : {false, true})
+      for (const double fraction : {0.0, 0.001, 0.1, 0.75, 1.0}) {
+        INFO(partitions << " " << with_replacement << " " << fraction);
+        auto some = rdd.sample_by_key_exact(with_replacement, {{0, fraction}, {1, 0.5}}, 17);
+        const auto taken = some.collect();
+        std::map<int, int64_t> counts;
+        for (const auto& record : taken) {
+          CHECK(known.contains(record));
+          ++counts[record.first];
+        }
+        CHECK(counts[0] == std::ceil(fraction * static_cast<double>(there[0])));
+        CHECK(counts[1] == std::ceil(0.5 * static_cast<double>(there[1])));
+        CHECK(some.collect() == taken);
+        if (!with_replacement) CHECK(std::set(taken.begin(), taken.end()).size() == taken.size());
+      }
+    CHECK(rdd.sample_by_key_exact(false, {{1, 0.5}}, 17).count_by_key().count(0) == 0);
+  }
+  CHECK(context.parallelize(all, 2).sample_by_key_exact(true, {{0, 2.5}}, 3).count() ==
+        std::ceil(2.5 * static_cast<double>(there[0])));
+  CHECK_THROWS_AS(context.parallelize(all, 2).sample_by_key_exact(false, {{0, 1.5}}, 1),
+                  std::invalid_argument);
+  // Half of ten times a hundred: each hundred gives as many as the others, over many seeds.
+  std::vector<int> often(10);
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    std::vector<core::Quota> quotas(10, core::Quota{100, 0});
+    std::vector<core::Quota*> parts;
+    for (auto& quota : quotas) parts.push_back(&quota);
+    core::Random random(seed, 0);
+    core::share_out(parts, 0.5, false, random);
+    int64_t sum = 0;
+    for (size_t i = 0; i < quotas.size(); ++i) {
+      often[i] += static_cast<int>(quotas[i].wanted);
+      sum += quotas[i].wanted;
+    }
+    CHECK(sum == 500);
+  }
+  for (size_t i = 0; i < 10; ++i) CHECK(std::abs(often[i] - 100000) < 1000);
+}
+
+TEST_CASE("a binomial number is what so many tries give", "[rdd]") {
+  core::Random random(5, 0);
+  for (const auto& [tries, likelihood] : std::vector<std::pair<int64_t, double>>{
+           {10, 0.3}, {1000, 0.01}, {1000, 0.97}, {100000, 0.2}, {1, 0.5}}) {
+    INFO(tries << " " << likelihood);
+    constexpr int kTimes = 20000;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < kTimes; ++i) {
+      const auto n = static_cast<double>(core::binomial(random, tries, likelihood));
+      REQUIRE((n >= 0 && n <= static_cast<double>(tries)));
+      sum += n;
+      squares += n * n;
+    }
+    const double mean = sum / kTimes, variance = squares / kTimes - mean * mean;
+    const double want = static_cast<double>(tries) * likelihood;
+    CHECK(std::abs(mean - want) < 0.02 * want + 0.02);
+    CHECK(std::abs(variance / (want * (1 - likelihood)) - 1) < 0.06);
+  }
+  CHECK(core::binomial(random, 7, 0) == 0);
+  CHECK(core::binomial(random, 7, 1) == 7);
+  CHECK(core::binomial(random, 0, 0.5) == 0);
+}
+
+TEST_CASE("R37 count_approx_distinct_by_key counts values of each key", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   IntPairs all;

@@ -125,7 +125,7 @@ TEST_CASE("tree_aggregate merges on executors: the driver gets few parts", "[rdd
   CHECK(runtime.tasks == 110);
 }
 
-TEST_CASE("R19 take_sample: as many as asked for, from the records alone, none twice", "[rdd]") {
+TEST_CASE("R20 take_sample: as many as asked for, from the records alone, none twice", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   auto numbers = context.parallelize(upto(100), 7);
@@ -147,7 +147,7 @@ TEST_CASE("R19 take_sample: as many as asked for, from the records alone, none t
   CHECK_THROWS_AS(numbers.take_sample(false, 2147483647, 1), std::invalid_argument);
 }
 
-TEST_CASE("R22 count_approx_distinct is near the truth, whatever the number", "[rdd]") {
+TEST_CASE("R3 count_approx_distinct is near the truth, whatever the number", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   for (const int64_t n : {0, 1, 10, 100, 1000, 20000, 300000})

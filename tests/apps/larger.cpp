@@ -1,0 +1,89 @@
+// larger MEGABYTES LIMIT: groups, sorts, joins and keeps so much data, of which executors must not
+// have more than LIMIT megabytes in memory at once.
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "core/api/tinderbox.hpp"
+
+namespace {
+
+using namespace tinderbox;
+
+constexpr int64_t kValue = 1000;  // bytes of a record, hard to compress
+
+std::string value_of(int64_t number) {
+  core::Random random(static_cast<uint64_t>(number), 0);
+  std::string value(kValue, '\0');
+  for (size_t i = 0; i + 8 <= value.size(); i += 8) {
+    const uint64_t bits = random.bits();
+    value.replace(i, 8, reinterpret_cast<const char*>(&bits), 8);
+  }
+  return value;
+}
+
+/// The most that this process ever had in memory. Unit: MB.
+int64_t peak_megabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:" && status >> word) return std::stoll(word) / 1024;
+  return 0;
+}
+
+void require(bool right, const std::string& what) {
+  if (!right) throw std::runtime_error("wrong: " + what);
+}
+
+/// A number that looks random, each once. Source: a permutation of [0, n).
+int64_t scattered(int64_t i, int64_t n) { return i * 7919 % n; }
+
+int run(Context& c, std::span<const std::string> args) {
+  const int64_t records = std::stoll(args[0]) * 1000 / kValue * 1000, limit = std::stoll(args[1]);
+  auto rows = c.range(0, records, 1, 8).map(capture(records, [](int64_t n, int64_t i) {
+    return std::pair(scattered(i, n), value_of(i));
+  }));
+  const int64_t keys = records / 10;
+
+  auto groups = rows.map(capture(keys, [](int64_t k, const auto& r) {
+                      return std::pair(r.first % k, r.second);
+                    })).group_by_key(2);
+  const int64_t of_ten = groups.filter([](const auto& g) { return g.second.size() == 10; }).count();
+  require(of_ten == keys, "groups of ten: " + std::to_string(of_ten));
+
+  auto order = rows.sort_by_key(true, 2)
+                   .map_partitions<std::pair<int64_t, int64_t>>([](auto& in, auto& emit) {
+                     int64_t last = -1, n = 0;
+                     in.for_each([&](const auto& r) {
+                       if (r.first <= last) throw std::runtime_error("out of order");
+                       last = r.first;
+                       ++n;
+                     });
+                     emit(std::pair(last, n));
+                   })
+                   .collect();
+  require(order[0].second + order[1].second == records && order[1].first == records - 1, "sort");
+
+  const int64_t joined = rows.join(rows.map_values([](const std::string& v) {
+                               return static_cast<int64_t>(v.size());
+                             }), 2).filter([](const auto& r) {
+    return static_cast<int64_t>(r.second.first.size()) == r.second.second;
+  }).count();
+  require(joined == records, "join");
+  const int64_t both = rows.join(rows, 2).count();
+  require(both == records, "join of two large sides");
+
+  rows.persist(MEMORY_AND_DISK);
+  for (int i = 0; i < 2; ++i) require(rows.count() == records, "kept");
+  rows.unpersist();
+
+  const auto peaks = c.range(0, 64, 1, 64).map([](int64_t) { return peak_megabytes(); }).collect();
+  const int64_t peak = *std::max_element(peaks.begin(), peaks.end());
+  std::printf("all right, at most %lld MB of %lld\n", static_cast<long long>(peak),
+              static_cast<long long>(limit));
+  return peak <= limit ? 0 : 1;
+}
+
+TINDERBOX_APPLICATION(larger, "more data than memory: MEGABYTES LIMIT", run);
+
+}  // namespace
