@@ -505,8 +505,8 @@ inline constexpr Key<int> kReducerMaxBlocksPerAddress{
     "spark.reducer.maxBlocksInFlightPerAddress", "2147483647", "blocks asked of one host at once"};
 inline constexpr Key<bool> kShuffleCompress{"spark.shuffle.compress", "true",
                                             "compress map outputs"};
-inline constexpr Key<bool> kShuffleSpillCompress{
-    "spark.shuffle.spill.compress", "true", "compress what tasks move from memory to disk"};
+inline constexpr Key<bool> kShuffleSpillCompress{"spark.shuffle.spill.compress", "true",
+                                                 "compress what tasks move from memory to disk"};
 inline constexpr Key<bool> kShuffleChecksum{"spark.shuffle.checksum.enabled", "true",
                                             "check every block of a map output"};
 inline constexpr Key<bool> kShuffleSync{"spark.shuffle.sync", "false",
@@ -534,8 +534,8 @@ inline constexpr Key<bool> kShuffleReduceLocality{
 // Storage, broadcast, files.
 inline constexpr Key<double> kMemoryFraction{
     "spark.memory.fraction", "0.6", "share of an executor's memory for blocks and shuffles"};
-inline constexpr Key<double> kMemoryStorageFraction{
-    "spark.memory.storageFraction", "0.5", "part of that which tasks leave to blocks"};
+inline constexpr Key<double> kMemoryStorageFraction{"spark.memory.storageFraction", "0.5",
+                                                    "part of that which tasks leave to blocks"};
 inline constexpr Key<int> kStorageMaxReplicationFailures{
     "spark.storage.maxReplicationFailures", "1",
     "executors that may fail to take a copy of a block before there are fewer copies"};

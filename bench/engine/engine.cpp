@@ -116,7 +116,8 @@ const std::map<std::string, std::function<std::string(Context&, const std::strin
 
 int run(Context& context, std::span<const std::string> args) {
   if (args.size() < 2 || !kCases.contains(args[1]))
-    throw std::invalid_argument("engine takes FOLDER word_count|group|sort|big_sort|page_rank|shuffle");
+    throw std::invalid_argument(
+        "engine takes FOLDER word_count|group|sort|big_sort|page_rank|shuffle");
   const int rounds = args.size() > 2 ? std::stoi(args[2]) : 3;
   double best = 1e9;
   std::string check;

@@ -14,10 +14,10 @@
 #include "core/scheduler/dag/dag_scheduler.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/decommission/migration.hpp"
-#include "core/scheduler/replication.hpp"
 #include "core/scheduler/driver_io.hpp"
 #include "core/scheduler/executors/executors.hpp"
 #include "core/scheduler/options.hpp"
+#include "core/scheduler/replication.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 #include "core/storage/block_master.hpp"
 

@@ -62,8 +62,9 @@ struct MigrationOptions {
 
 /// Copies of cached partitions.
 struct ReplicationOptions {
-  int32_t max_failures = 1;  // peers that may fail to take one: spark.storage.maxReplicationFailures
-  bool proactive = true;     // also when a holder is lost: spark.storage.replication.proactive
+  int32_t max_failures =
+      1;                  // peers that may fail to take one: spark.storage.maxReplicationFailures
+  bool proactive = true;  // also when a holder is lost: spark.storage.replication.proactive
 };
 
 /// Stages whose tasks run together.

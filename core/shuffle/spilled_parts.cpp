@@ -49,7 +49,8 @@ void SpilledParts::full(int32_t part) {
 
 void SpilledParts::spill() {
   if (!writing_)
-    writing_ = or_throw(context_.services->files().create(path_ = temporary_path(context_, name_)), "cannot spill");
+    writing_ = or_throw(context_.services->files().create(path_ = temporary_path(context_, name_)),
+                        "cannot spill");
   for (int32_t part = 0; part < size(); ++part) seal(part);
   const int64_t start = writing_->size();
   Run run{start};

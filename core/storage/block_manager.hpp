@@ -25,8 +25,8 @@ namespace tinderbox::core {
 
 struct BlockManagerOptions {
   std::vector<std::string> local_dirs;
-  std::string unique_name;  // of its directories: blockmgr-<unique_name>
-  int64_t memory = 0;       // for cached blocks and tasks
+  std::string unique_name;        // of its directories: blockmgr-<unique_name>
+  int64_t memory = 0;             // for cached blocks and tasks
   double storage_fraction = 0.5;  // of it, which tasks leave to blocks
   size_t sub_directories = 1;
   MapOutputOptions map_outputs;

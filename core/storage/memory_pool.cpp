@@ -22,7 +22,8 @@ int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>&
   changed_.notify_all();  // there is one more to share with
   for (int looks = 0;; ++looks) {
     int64_t wanted = grant(task, bytes);
-    if (const int64_t lack = std::min(wanted - left(), use_.storage - region_); lack > 0 && evict_) {
+    if (const int64_t lack = std::min(wanted - left(), use_.storage - region_);
+        lack > 0 && evict_) {
       lock.unlock();
       evict_(lack);
       lock.lock();

@@ -45,9 +45,10 @@ int run(Context& c, std::span<const std::string> args) {
   }));
   const int64_t keys = records / 10;
 
-  auto groups = rows.map(capture(keys, [](int64_t k, const auto& r) {
-                      return std::pair(r.first % k, r.second);
-                    })).group_by_key(2);
+  auto groups =
+      rows.map(capture(keys,
+                       [](int64_t k, const auto& r) { return std::pair(r.first % k, r.second); }))
+          .group_by_key(2);
   const int64_t of_ten = groups.filter([](const auto& g) { return g.second.size() == 10; }).count();
   require(of_ten == keys, "groups of ten: " + std::to_string(of_ten));
 
@@ -64,11 +65,14 @@ int run(Context& c, std::span<const std::string> args) {
                    .collect();
   require(order[0].second + order[1].second == records && order[1].first == records - 1, "sort");
 
-  const int64_t joined = rows.join(rows.map_values([](const std::string& v) {
-                               return static_cast<int64_t>(v.size());
-                             }), 2).filter([](const auto& r) {
-    return static_cast<int64_t>(r.second.first.size()) == r.second.second;
-  }).count();
+  const int64_t joined =
+      rows.join(
+              rows.map_values([](const std::string& v) { return static_cast<int64_t>(v.size()); }),
+              2)
+          .filter([](const auto& r) {
+            return static_cast<int64_t>(r.second.first.size()) == r.second.second;
+          })
+          .count();
   require(joined == records, "join");
   const int64_t both = rows.join(rows, 2).count();
   require(both == records, "join of two large sides");

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "core/api/steps/transform.hpp"
+
 namespace tinderbox {
 
 void StatCounter::add(double value) {

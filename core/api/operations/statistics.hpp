@@ -67,6 +67,8 @@ double fraction_for_sample(int64_t wanted, int64_t total, bool with_replacement)
 /// Errors: throws std::invalid_argument with Spark's words.
 void check_sample_size(int64_t n);
 
+class Random;
+
 /// Of one key in one partition: records that are there, and those to be taken.
 struct Quota {
   int64_t records = 0, wanted = 0;

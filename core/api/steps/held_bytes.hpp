@@ -27,9 +27,10 @@ int64_t held_by_elements(const T& values, int depth) {
   if constexpr (kHoldsBytes<V>) {
     if constexpr (kIs<T, std::vector>)
       for (size_t i = 0; i < looked; ++i) sum += held_bytes<V>(values[i * n / looked], depth + 1);
-    else
-      for (auto [it, i] = std::pair(values.begin(), size_t{0}); i < looked; ++it, ++i)
-        sum += held_bytes<V>(*it, depth + 1);
+    else {
+      auto it = values.begin();
+      for (size_t i = 0; i < looked; ++i, ++it) sum += held_bytes<V>(*it, depth + 1);
+    }
   }
   const auto of_one = looked == 0 ? 0 : kNode + sum / static_cast<int64_t>(looked);
   return static_cast<int64_t>(n) * of_one;

@@ -144,9 +144,9 @@ void Migration::ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn) {
   ++leaving.asked;
   taking_.insert(peer);
   free_.remove(peer);
-  turn.send(executors_.at(peer).peer, TakeBlock{request, executors_.at(slot).address, block.name,
-                                                block.use_memory, block.use_disk,
-                                                block.replication});
+  turn.send(executors_.at(peer).peer,
+            TakeBlock{request, executors_.at(slot).address, block.name, block.use_memory,
+                      block.use_disk, block.replication});
 }
 
 // ---- answers -----------------------------------------------------------------------------------

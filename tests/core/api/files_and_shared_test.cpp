@@ -223,15 +223,15 @@ TEST_CASE("broadcast values reach tasks once, accumulators come back", "[rdd]") 
   auto largest = context.accumulator(
       std::string(), [](std::string& into, const std::string& s) { into = std::max(into, s); });
   context.parallelize(upto(100), 7)
-      .foreach (capture(sum, half, mean, odd, largest,
-                        [](const auto& s, const auto& h, const auto& m, const auto& o,
-                           const auto& l, int x) {
-                          s.add(x);
-                          h.add(0.5);
-                          m.add(x);
-                          if (x % 2 == 1) o.add(x);
-                          l.add(std::to_string(x));
-                        }));
+      .foreach (capture(
+          sum, half, mean, odd, largest,
+          [](const auto& s, const auto& h, const auto& m, const auto& o, const auto& l, int x) {
+            s.add(x);
+            h.add(0.5);
+            m.add(x);
+            if (x % 2 == 1) o.add(x);
+            l.add(std::to_string(x));
+          }));
   CHECK(sum.value() == 5050);
   CHECK(half.value() == 50.0);
   CHECK(mean.value().count == 100);

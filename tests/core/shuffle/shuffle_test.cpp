@@ -3,8 +3,8 @@
 #include "core/api/tinderbox.hpp"
 #include "core/shuffle/block.hpp"
 #include "core/shuffle/combine_table.hpp"
-#include "core/shuffle/number_table.hpp"
 #include "core/shuffle/map_status.hpp"
+#include "core/shuffle/number_table.hpp"
 #include "tests/core/api/local_runtime.hpp"
 
 #include <random>

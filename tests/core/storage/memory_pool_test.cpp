@@ -63,7 +63,8 @@ TEST_CASE("a killed task does not wait", "[storage]") {
   CHECK(pool.use().execution == 1000);
 }
 
-TEST_CASE("tasks throw blocks out until these have their region left; blocks never do", "[storage]") {
+TEST_CASE("tasks throw blocks out until these have their region left; blocks never do",
+          "[storage]") {
   MemoryPool pool(1000, 400);
   std::vector<int64_t> asked;
   pool.on_shortage([&](int64_t bytes) {

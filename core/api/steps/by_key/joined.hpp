@@ -1,5 +1,6 @@
 // Pairs of records of two inputs with equal keys: one input lies in a table, the other one flows
-// by. When the table has no room, both are parted by the keys' hashes, and part is joined with part.
+// by. When the table has no room, both are parted by the keys' hashes, and part is joined with
+// part.
 #pragma once
 
 #include "core/api/steps/by_key/shuffled.hpp"
@@ -87,9 +88,8 @@ class JoinNode final
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
     auto cursor = std::make_unique<JoinCursor>(context, SpillLevel{});
-    each_input<std::pair<K, Lying>>(
-        *this, 1 - kFlowing, partition, context,
-        [&](std::pair<K, Lying>&& r) { cursor->lie(std::move(r)); });
+    each_input<std::pair<K, Lying>>(*this, 1 - kFlowing, partition, context,
+                                    [&](std::pair<K, Lying>&& r) { cursor->lie(std::move(r)); });
     cursor->flow(open_input<std::pair<K, Flowing>>(*this, kFlowing, partition, context));
     return cursor;
   }

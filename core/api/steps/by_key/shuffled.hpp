@@ -216,9 +216,7 @@ class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator
  private:
   struct Merge {
     const Aggregator& aggregator;
-    void operator()(C& into, C&& other) const {
-      aggregator.merge_combined(into, std::move(other));
-    }
+    void operator()(C& into, C&& other) const { aggregator.merge_combined(into, std::move(other)); }
   };
   struct CombinedCursor final : Cursor<Out> {
     CombinedCursor(TaskContext& context, const Aggregator& aggregator)

@@ -82,7 +82,8 @@ class SpillingCombiner {
 
  private:
   void spill() {
-    if (level_.depth == SpillLevel::kDeepest || table_.table().size() < 2) return memory_.overdraw();
+    if (level_.depth == SpillLevel::kDeepest || table_.table().size() < 2)
+      return memory_.overdraw();
     if (!parts_) parts_ = make_parts(context_);
     context_.metrics.memory_spilled += table_.bytes();
     move_to_parts();

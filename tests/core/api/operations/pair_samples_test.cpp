@@ -60,7 +60,8 @@ TEST_CASE("R36 sample_by_key takes of each key about its fraction, the same for 
                     Catch::Matchers::Contains("no fraction for a key"));
 }
 
-TEST_CASE("R36 sample_by_key_exact takes exactly so many of each key, any of them as likely", "[rdd]") {
+TEST_CASE("R36 sample_by_key_exact takes exactly so many of each key, any of them as likely",
+          "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   const auto all = pairs(4003, 2);

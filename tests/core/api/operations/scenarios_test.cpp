@@ -50,7 +50,8 @@ TEST_CASE("R4 unions: of many, of partitioned ones, without the empty ones", "[r
 TEST_CASE("R13 a range of keys reads only the partitions that may have them", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
-  auto ordered = context.parallelize(upto(100), 10).key_by([](int x) { return x; }).sort_by_key(true, 10);
+  auto ordered =
+      context.parallelize(upto(100), 10).key_by([](int x) { return x; }).sort_by_key(true, 10);
   auto last = ordered.filter_by_range(95, 100);
   CHECK(last.keys().collect() == std::vector{95, 96, 97, 98, 99, 100});
   CHECK(last.num_partitions() <= 2);
@@ -101,8 +102,9 @@ TEST_CASE("R40 cogroup with an empty Rdd, and with one without partitions", "[rd
 TEST_CASE("R44 subtract compares whole records, subtract_by_key keys", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
-  CHECK(context.parallelize(upto(3), 2).subtract(context.parallelize(std::vector{2, 3}, 4)).collect() ==
-        std::vector{1});
+  CHECK(context.parallelize(upto(3), 2)
+            .subtract(context.parallelize(std::vector{2, 3}, 4))
+            .collect() == std::vector{1});
   using Pairs = std::vector<std::pair<int, std::string>>;
   auto left = context.parallelize(Pairs{{1, "a"}, {1, "a"}, {2, "b"}, {3, "c"}}, 2).partition_by(4);
   auto right = context.parallelize(Pairs{{1, "b"}, {2, "b"}, {4, "d"}}, 3);

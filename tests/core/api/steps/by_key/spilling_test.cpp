@@ -112,10 +112,11 @@ TEST_CASE("sums, combined values and distinct records of what does not fit in me
   CHECK((std::map(pairs.begin(), pairs.end()) == least));
   CHECK(pairs.size() == least.size());
 
-  const auto sums = little.rows()
-                        .map_values([](const std::string& v) { return static_cast<int64_t>(v.size()); })
-                        .reduce_by_key(std::plus<int64_t>(), 2)
-                        .collect_as_map();
+  const auto sums =
+      little.rows()
+          .map_values([](const std::string& v) { return static_cast<int64_t>(v.size()); })
+          .reduce_by_key(std::plus<int64_t>(), 2)
+          .collect_as_map();
   CHECK((std::map(sums.begin(), sums.end()) == lengths));
 
   CHECK(little.rows().union_with(little.rows()).distinct(2).count() == kRecords);
@@ -159,9 +160,9 @@ TEST_CASE("joins and cogroups of what does not fit in memory", "[spill]") {
   };
   CHECK((flat(little.rows().join(right, 2).collect()) == want));
   CHECK(little.spilled());
-  CHECK((flat(right.join(little.rows(), 2).map_values([](auto v) {
-           return std::pair(v.second, v.first);
-         }).collect()) == want));
+  CHECK((flat(right.join(little.rows(), 2)
+                  .map_values([](auto v) { return std::pair(v.second, v.first); })
+                  .collect()) == want));
   CHECK(little.spilled());
   CHECK((flat(little.rows().left_outer_join(right, 2).collect()) == want_left));
   CHECK((flat(little.rows().right_outer_join(right, 2).collect()) == want_right));
