@@ -29,8 +29,7 @@ SpilledParts::SpilledParts(TaskContext& context, int32_t parts, std::string name
       parts_(static_cast<size_t>(parts)) {}
 
 SpilledParts::~SpilledParts() {
-  writing_.reset();
-  if (reading_) (void)context_.services->files().remove(path_);
+  if (!writing_ && !path_.empty()) (void)context_.services->files().remove(path_);
 }
 
 void SpilledParts::seal(int32_t part) {

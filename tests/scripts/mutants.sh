@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 seeds=${SEEDS:-1000} shard=${SHARD:-1/1}
 tree=$PWD copy=$PWD/build/mutants/${shard%/*} log=$PWD/build/mutants/log-${shard%/*}
 machines='[dag],[commit],[map_outputs],[task_set],[task_scheduler],[launch_ahead],[driver],[pools],[health],[speculation]'
-machines+=',[allocation],[scaling],[master],[worker],[app_client],[recovery],[block_master],[migration],[rolling],[task_reaper],[resources],[pods],[submission],[pod_objects]'
+machines+=',[allocation],[scaling],[master],[worker],[app_client],[recovery],[block_master],[migration],[replication],[rolling],[task_reaper],[resources],[pods],[submission],[pod_objects]'
 killed=0 failed=0
 
 # Without fuzz, which a run allows: between other lines a patch may break another rule. `git apply` would not do, as it
