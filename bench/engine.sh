@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The engine's cases beside Apache Spark (PyPI's pyspark; Scala in its JVM) and beside C++ written by hand, in one run on the
-# same inputs; writes docs/benchmarks.md. Part of `make bench`. CASES='sort group' chooses some (and writes nothing).
+# The engine's cases beside Apache Spark (PyPI's pyspark; Scala in its JVM), beside C++ written by hand and, where they are a
+# table's, beside DuckDB and Polars, in one run on the same inputs; writes docs/benchmarks.md. Part of `make bench`. CASES='sort group' chooses some (and writes nothing).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=$(realpath -m "${TINDERBOX_BENCH_DATA:-build/bench-data}")
 memory=${MEMORY:-8g} rounds=${ROUNDS:-3}
 SPARK_HOME=$(deploy/packages.sh spark)
+tables_python=$(deploy/packages.sh tables)
 export SPARK_HOME SPARK_LOCAL_IP=127.0.0.1
 mkdir -p "$data" build/bench
 compile() { # compile SOURCE [LIBRARIES…]
@@ -31,8 +32,8 @@ fi
 
 # Each prints `CHECK SECONDS MEGABYTES`; `-` is what there is not.
 measured() { python3 bench/engine/peak.py "$@"; }
-ours() {
-  measured build/tinderbox submit --master "${MASTER:-local[2]}" --driver-memory "$memory" --executor-memory "$memory" build/bench/engine/engine "$data" "$1" "$rounds" |
+ours() { # ours CASE [MASTER]
+  measured build/tinderbox submit --master "${2:-local[2]}" --driver-memory "$memory" --executor-memory "$memory" build/bench/engine/engine "$data" "$1" "$rounds" |
     awk -v c="$1" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }'
 }
 spark() {
@@ -47,6 +48,13 @@ by_hand() {
     *) measured build/bench/by_hand "$data" "$1" | awk -v c="$1" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }' ;;
   esac
 }
+tables() { # tables ENGINE CASE
+  case $2/$1 in
+    shuffle/* | big_sort/polars) echo "- - -" ;;
+    *) measured "$tables_python" bench/engine/tables.py "$1" "$data" "$2" "$rounds" $([ "$2" != big_sort ] || echo 1GB) 2>build/bench/tables.log |
+      awk -v c="$2" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }' ;;
+  esac
+}
 
 declare -A what=(
   [word_count]="word count of 500 MB"
@@ -56,8 +64,10 @@ declare -A what=(
   [big_sort]="sort of 8 GB with 1 GB of memory"
   [shuffle]="200 × 200 tiny shuffle"
 )
-table=$(mktemp)
-trap 'rm -f "$table"' EXIT
+table=$(mktemp) more=$(mktemp)
+trap 'rm -f "$table" "$more"; rm -rf "$data/duckdb.tmp"' EXIT
+# The same answer, or none.
+agree() { [ "$3" = - ] || [ "$2" = "$3" ] || { echo "engine.sh: $1: answers differ: $2, but $3 by $4" >&2; exit 1; }; }
 # Both read from the disk and spill to it.
 only_disk() {
   memory=1g rounds=1
@@ -70,19 +80,35 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
   [ "$name" != big_sort ] || only_disk
   read -r b t n < <(spark "$name")
   read -r c u o < <(by_hand "$name")
-  [ "$a" = "$b" ] && { [ "$c" = - ] || [ "$a" = "$c" ]; } || { echo "engine.sh: $name: answers differ: $a, Spark's $b, by hand $c" >&2; exit 1; }
+  [ "$name" != big_sort ] || only_disk
+  read -r d v p < <(tables duckdb "$name")
+  read -r e w q < <(tables polars "$name")
+  [ "$name" != big_sort ] || only_disk
+  read -r f x _ < <(ours "$name" "local-cluster[2,1,$((${memory%g} * 1024))]")
+  agree "$name" "$a" "$b" Spark
+  agree "$name" "$a" "$c" hand
+  agree "$name" "$a" "$d" DuckDB
+  agree "$name" "$a" "$e" Polars
+  agree "$name" "$a" "$f" local-cluster
   awk -v w="${what[$name]}" -v s="$s" -v t="$t" -v u="$u" -v m="$m" -v n="$n" -v o="$o" 'BEGIN {
     hand = u == "-" ? "–" : sprintf("%.2f s", u); times = u == "-" ? "–" : sprintf("%.2f ×", s / u)
     more = o == "-" ? "–" : sprintf("%d MB", o)
     printf "| %s | %.3f s | %.2f s | %.1f × faster | %s | %s | %d MB | %d MB | %s |\n", w, s, t, t / s, hand, times, m, n, more }' | tee -a "$table"
+  awk -v w="${what[$name]}" -v s="$s" -v x="$x" -v v="$v" -v y="$w" -v m="$m" -v p="$p" -v q="$q" '
+    function seconds(t) { return t == "-" ? "–" : sprintf("%.2f s", t) }
+    function faster(t) { return t == "-" ? "–" : sprintf("%.1f × faster", t / s) }
+    function space(n) { return n == "-" ? "–" : sprintf("%d MB", n) }
+    BEGIN { printf "| %s | %.3f s | %.3f s | %.2f × | %s | %s | %s | %s | %d MB | %s | %s |\n", w, s, x, x / s,
+      seconds(v), faster(v), seconds(y), faster(y), m, space(p), space(q) }' | tee -a "$more"
 done
 [ -z "${CASES:-}" ] || exit 0
 version=$("$SPARK_HOME/bin/spark-submit" --version 2>&1 | sed -n 's/.*version \([0-9.]*\)$/\1/p' | head -n 1)
 processor=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)
-python3 - "$table" "Machine: $(nproc) cores of $processor, $(awk '/^MemTotal/ { printf "%d GB", $2 / 1e6 }' /proc/meminfo); Spark $version; $(date -u +%F)." <<'END'
+python3 - "$table" "$more" "Machine: $(nproc) cores of $processor, $(awk '/^MemTotal/ { printf "%d GB", $2 / 1e6 }' /proc/meminfo); Spark $version; $(date -u +%F)." <<'END'
 import re, sys
 page = open("docs/benchmarks.md").read()
-page = re.sub(r"^Machine: .*$", sys.argv[2], page, flags=re.M)
-page = re.sub(r"(^\|---.*\n)(\|.*\n)*", lambda found: found[1] + open(sys.argv[1]).read(), page, count=1, flags=re.M)
+page = re.sub(r"^Machine: .*$", sys.argv[3], page, flags=re.M)
+rows = [open(path).read() for path in sys.argv[1:3]]
+page = re.sub(r"(^\|---.*\n)(\|.*\n)*", lambda found: found[1] + (rows.pop(0) if rows else found[0][len(found[1]):]), page, flags=re.M)
 open("docs/benchmarks.md", "w").write(page)
 END

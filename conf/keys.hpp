@@ -554,6 +554,10 @@ inline constexpr Key<int> kRddLimitScaleUpFactor{"spark.rdd.limit.scaleUpFactor"
                                                  "growth of its next tries"};
 
 // Pages and progress.
+inline constexpr Key<int> kUiRetainedJobs{"spark.ui.retainedJobs", "1000",
+                                          "ended jobs whose status can still be asked for"};
+inline constexpr Key<int> kUiRetainedStages{"spark.ui.retainedStages", "1000",
+                                            "ended stages whose status can still be asked for"};
 inline constexpr Key<Opt<bool>> kUiShowConsoleProgress{
     "spark.ui.showConsoleProgress", "progress bar on stderr; unset: when stderr is a terminal"};
 inline constexpr Key<Duration> kUiProgressInterval{"spark.ui.consoleProgress.update.interval",

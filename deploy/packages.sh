@@ -4,6 +4,7 @@
 #   deploy/packages.sh test|lint|image|kubernetes|go   the packages of the tests, of lint, of the image build, of a cluster,
 #                                        of what the tests build from Go modules
 #   deploy/packages.sh spark             Apache Spark from PyPI and its Java, to compare with; prints its folder
+#   deploy/packages.sh tables            DuckDB and Polars from PyPI, to compare with; prints the Python that has them
 # FLAVOUR is plain, aarch64, asan, tsan or coverage.
 # What Debian ships only as a shared or over-linked library is built from Debian's own source package into
 # ${TINDERBOX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tinderbox}, keyed by version, compiler and flags.
@@ -11,7 +12,7 @@ set -euo pipefail
 
 build_packages="g++ make pkg-config dpkg-dev ca-certificates cppzmq-dev libmsgpack-cxx-dev libcli11-dev
   libtomlplusplus-dev libspdlog-dev libfmt-dev catch2 libssl-dev nlohmann-json3-dev liblz4-dev libzstd-dev
-  libxxhash-dev libabsl-dev zlib1g-dev libpugixml-dev libyaml-cpp-dev"
+  libxxhash-dev libabsl-dev zlib1g-dev libpugixml-dev libyaml-cpp-dev libboost-dev"
 # What a cross build links, and what runs it here.
 aarch64_packages="g++-aarch64-linux-gnu qemu-user-static libssl-dev:arm64 liblz4-dev:arm64 libzstd-dev:arm64
   libxxhash-dev:arm64 libabsl-dev:arm64 zlib1g-dev:arm64 libpugixml-dev:arm64 libyaml-cpp-dev:arm64"
@@ -22,6 +23,8 @@ clang_packages="clang-16 llvm-16 libclang-rt-16-dev"
 image_packages="debootstrap buildah"
 spark_packages="default-jre-headless python3-venv"
 spark_version=4.3.0
+tables_packages="python3-venv"
+tables_versions="duckdb==2.0.1 polars==2.1.0"
 # A node of Kubernetes; its program is built from Go modules.
 kubernetes_packages="containerd runc containernetworking-plugins iproute2 iptables ipset openssl curl gcc libc6-dev procps
   util-linux"
@@ -189,6 +192,18 @@ spark() {
   echo "$venv"/lib/python3*/site-packages/pyspark
 }
 
+tables() {
+  local venv=$cache/${tables_versions// /-}
+  if [ ! -x "$venv/bin/python" ]; then
+    mkdir -p "$cache"
+    python3 -m venv "$venv.new"
+    # shellcheck disable=SC2086  # a list of words
+    quietly "$venv.new/bin/pip" install -q $tables_versions pyarrow || die "$tables_versions could not be installed from PyPI"
+    rm -rf "$venv" && mv "$venv.new" "$venv"
+  fi
+  echo "$venv/bin/python"
+}
+
 [ -r /etc/debian_version ] || die "this is not a Debian system: the build takes its libraries from Debian's packages"
 case $purpose in
   # shellcheck disable=SC2086  # lists of words
@@ -208,7 +223,11 @@ case $purpose in
     install_packages $spark_packages
     spark
     ;;
+  tables)
+    install_packages $tables_packages
+    tables
+    ;;
   kubernetes) install_packages $kubernetes_packages $(go_package) ;;
   go) install_packages $(go_package) ;;
-  *) die "unknown purpose '$purpose': build, test, lint, image, spark, kubernetes or go" ;;
+  *) die "unknown purpose '$purpose': build, test, lint, image, spark, tables, kubernetes or go" ;;
 esac

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "conf/conf.hpp"
+#include "core/api/runtime/checkpoint_marks.hpp"
 #include "core/api/runtime/input_paths.hpp"
+#include "core/api/storage_levels.hpp"
 #include "core/plan/bytes.hpp"
 #include "core/plan/task.hpp"
 #include "core/resources/resource_profile.hpp"
@@ -23,6 +25,7 @@ constexpr char kJobGroup[] = "spark.jobGroup.id";
 constexpr char kJobDescription[] = "spark.job.description";
 constexpr char kInterrupt[] = "spark.job.interruptOnCancel";
 constexpr char kTags[] = "spark.job.tags";
+constexpr char kCallSite[] = "callSite.short";
 constexpr char kAllAncestors[] = "spark.checkpoint.checkpointAllMarkedAncestors";
 
 /// Local properties of this thread by context. They end with the thread: one that comes later under
@@ -35,6 +38,12 @@ std::map<int64_t, Properties>& own_properties() {
 int64_t next_context() {
   static std::atomic<int64_t> last{0};
   return ++last;
+}
+
+int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 std::string short_site(const char* operation, const Site& site) {
@@ -65,17 +74,16 @@ std::vector<std::string> split_tags(const std::string& text) {
 struct Context::State {
   explicit State(core::Runtime& r) : runtime(&r) {}
 
-  struct Mark {
-    std::weak_ptr<const core::Node> node;
-    WriteCheckpoint write;
-  };
   mutable net::Mutex mutex;
   core::Runtime* runtime GUARDED_BY(mutex);  // null: the context is gone
-  const int64_t number = next_context();     // of the context among all of the process
-  std::string checkpoint_dir GUARDED_BY(mutex);
-  std::map<RddId, Mark> marked GUARDED_BY(mutex);
-  std::set<RddId> checkpointed GUARDED_BY(mutex), writing GUARDED_BY(mutex);
-  std::set<core::ResourceProfile> profiles GUARDED_BY(mutex);  // nodes point to these
+  const int64_t started_ms = now_ms();
+  const int64_t number = next_context();  // of the context among all of the process
+  core::CheckpointMarks checkpoints;
+  // Nodes point to these.
+  std::set<core::ResourceProfile> profiles GUARDED_BY(mutex);
+  std::set<std::string> labels GUARDED_BY(mutex);
+  std::map<RddId, std::weak_ptr<const core::Node>> persistent GUARDED_BY(mutex);
+  std::vector<std::string> files GUARDED_BY(mutex), archives GUARDED_BY(mutex);
 };
 
 void require_positive(int32_t n, const char* message) {
@@ -165,6 +173,8 @@ void Context::clear_job_tags() { set_local_property(kTags, std::nullopt); }
 void Context::set_interrupt_on_cancel(bool interrupt) {
   set_local_property(kInterrupt, interrupt ? "true" : "false");
 }
+void Context::set_call_site(const std::string& site) { set_local_property(kCallSite, site); }
+void Context::clear_call_site() { set_local_property(kCallSite, std::nullopt); }
 void Context::cancel_all_jobs() { runtime_.cancel_all_jobs(); }
 
 // ---- lineage ----
@@ -180,7 +190,7 @@ void Context::adopt(core::Node& node, const Making& making,
   }
   node.id = {next_rdd_++};
   node.name = making.name;
-  node.call_site = short_site(making.operation, making.site);
+  node.call_site = call_site(making.operation, making.site);
   node.dependencies = std::move(dependencies);
   const auto* first = node.dependencies.empty()
                           ? nullptr
@@ -188,6 +198,11 @@ void Context::adopt(core::Node& node, const Making& making,
   if (first && first->kind == core::NarrowDependency::Kind::OneToOne)
     node.num_partitions = first->parent->num_partitions;
   core::derive(node);
+}
+
+std::string Context::call_site(const char* operation, const Site& site) const {
+  const auto set = local_property(kCallSite);
+  return set ? *set : short_site(operation, site);
 }
 
 std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr parent) {
@@ -213,7 +228,7 @@ core::JobRequest Context::new_job(const char* operation, const Site& site) const
         "see SPARK-5063.");
   }
   core::JobRequest job;
-  job.call_site = short_site(operation, site);
+  job.call_site = call_site(operation, site);
   job.properties = local_properties();
   net::Lock lock(state_->mutex);
   job.profiles = !state_->profiles.empty();
@@ -260,11 +275,67 @@ void Context::persist(const core::NodePtr& node, const core::StorageLevel& level
         "Cannot change storage level of an RDD after it was already assigned a level");
   }
   node->storage_bits = wanted;
+  net::Lock lock(state_->mutex);
+  std::erase_if(state_->persistent, [](const auto& entry) { return entry.second.expired(); });
+  state_->persistent[node->id] = node;
 }
 
 void Context::unpersist(const core::NodePtr& node) {
   node->storage_bits = 0;
   runtime_.unpersist(node->id);
+  net::Lock lock(state_->mutex);
+  state_->persistent.erase(node->id);
+}
+
+std::map<RddId, core::StorageLevel> Context::persistent_rdds() const {
+  std::map<RddId, core::StorageLevel> all;
+  net::Lock lock(state_->mutex);
+  for (const auto& [id, weak] : state_->persistent)
+    if (const auto node = weak.lock()) all[id] = core::unpack_level(node->storage_bits);
+  return all;
+}
+
+void Context::set_label(const core::NodePtr& node, const std::string& label) {
+  net::Lock lock(state_->mutex);
+  node->label = &*state_->labels.insert(label).first;
+}
+
+// ---- what it is ----
+
+int64_t Context::start_time() const { return state_->started_ms; }
+void Context::set_log_level(const std::string& level) {
+  const auto set = net::set_log_level(level);
+  if (!set) throw std::invalid_argument(set.error().message);
+}
+
+void Context::add_file(const std::string& path) {
+  runtime_.add_file(path, false);
+  net::Lock lock(state_->mutex);
+  state_->files.push_back(path);
+}
+void Context::add_archive(const std::string& path) {
+  runtime_.add_file(path, true);
+  net::Lock lock(state_->mutex);
+  state_->archives.push_back(path);
+}
+
+namespace {
+
+std::vector<std::string> joined(std::vector<std::string> first,
+                                const std::vector<std::string>& then) {
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
+}
+
+}  // namespace
+
+std::vector<std::string> Context::list_files() const {
+  net::Lock lock(state_->mutex);
+  return joined(conf().get(conf::kFiles), state_->files);
+}
+std::vector<std::string> Context::list_archives() const {
+  net::Lock lock(state_->mutex);
+  return joined(conf().get(conf::kArchives), state_->archives);
 }
 
 // ---- resource profiles ----
@@ -310,88 +381,45 @@ void Context::set_checkpoint_dir(const std::string& directory) {
   const std::string path = need(core::local_path(directory)) + "/" + runtime_.app_id().value + "-" +
                            std::to_string(next_rdd_.load());
   need(runtime_.files().make_directories(path));
-  net::Lock lock(state_->mutex);
-  state_->checkpoint_dir = path;
+  state_->checkpoints.set_directory(path);
 }
 
-bool Context::has_checkpoint_dir() const {
-  net::Lock lock(state_->mutex);
-  return !state_->checkpoint_dir.empty();
-}
-
-void Context::mark_checkpoint(const core::NodePtr& node, WriteCheckpoint write) {
+void Context::mark_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write) {
   const auto configured = runtime_.conf().get(conf::kCheckpointDir);
-  if (configured && !has_checkpoint_dir()) set_checkpoint_dir(*configured);
-  net::Lock lock(state_->mutex);
-  if (state_->checkpoint_dir.empty()) {
-    throw std::logic_error("Checkpoint directory has not been set in the SparkContext");
-  }
-  if (!state_->checkpointed.contains(node->id)) state_->marked[node->id] = {node, std::move(write)};
+  if (configured && !state_->checkpoints.has_directory()) set_checkpoint_dir(*configured);
+  state_->checkpoints.mark(node, std::move(write));
+}
+
+void Context::mark_local_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write) {
+  const conf::Conf& conf = runtime_.conf();
+  if (conf.get(conf::kDynamicAllocationEnabled) &&
+      conf.has(conf::kAllocationCachedIdleTimeout.spec))
+    net::log(net::Level::Warn, "Context",
+             "Local checkpointing is NOT safe to use with dynamic allocation, which removes "
+             "executors along with their cached blocks: set "
+             "spark.dynamicAllocation.cachedExecutorIdleTimeout to a high value, or use "
+             "checkpoint()");
+  if (!state_->checkpoints.mark_local(node, std::move(write))) return;
+  core::StorageLevel level = core::unpack_level(node->storage_bits);
+  if (!level.stored()) level = MEMORY_AND_DISK;
+  level.disk = true;
+  node->storage_bits = 0;
+  persist(node, level);
 }
 
 bool Context::is_checkpointed(const core::Node& node) const {
-  net::Lock lock(state_->mutex);
-  return state_->checkpointed.contains(node.id);
+  return state_->checkpoints.is_checkpointed(node.id);
+}
+core::NodePtr Context::checkpoint_of(RddId id) const { return state_->checkpoints.replacement(id); }
+std::optional<std::string> Context::checkpoint_directory(RddId id) const {
+  return state_->checkpoints.directory_of(id);
 }
 
-// Ancestors first, so that with the property set a marked child is computed from its marked
-// parents' files.
 void Context::write_checkpoints(const core::Node& root) {
-  std::vector<RddId> found;
-  {
-    net::Lock lock(state_->mutex);
-    if (state_->marked.empty()) return;
-  }
   const bool all = local_property(kAllAncestors) == "true";
-  std::set<const core::Node*> seen{&root};
-  std::vector<const core::Node*> todo{&root};
-  while (!todo.empty()) {
-    const core::Node* node = todo.back();
-    todo.pop_back();
-    {
-      net::Lock lock(state_->mutex);
-      if (state_->checkpointed.contains(node->id)) continue;
-      // The job that writes it must not write what it hides.
-      if (state_->writing.contains(node->id) && !all) continue;
-      if (state_->marked.contains(node->id)) {
-        found.push_back(node->id);
-        if (!all) continue;
-      }
-    }
-    for (const auto& d : node->dependencies) {
-      if (seen.insert(core::parent_of(d).get()).second) todo.push_back(core::parent_of(d).get());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  for (const RddId id : found) write_checkpoint(id);
-}
-
-void Context::write_checkpoint(RddId id) {
-  State::Mark mark;
-  std::string directory;
-  {
-    net::Lock lock(state_->mutex);
-    const auto it = state_->marked.find(id);
-    if (it == state_->marked.end()) return;
-    mark = std::move(it->second);
-    state_->marked.erase(it);
-    state_->writing.insert(id);
-    directory = state_->checkpoint_dir + "/rdd-" + std::to_string(id.value);
-  }
-  const auto written = [&](bool is) {
-    net::Lock lock(state_->mutex);
-    state_->writing.erase(id);
-    if (is) state_->checkpointed.insert(id);
-  };
-  try {
-    const auto made = runtime_.files().make_directories(directory);
-    if (!made) throw std::runtime_error("Checkpoint failed: " + made.error().message);
-    runtime_.checkpointed(id, mark.write(directory));
-  } catch (...) {
-    written(false);
-    throw;
-  }
-  written(true);
+  for (const RddId id : state_->checkpoints.to_write(root, all))
+    if (auto made = state_->checkpoints.write(id, runtime_.files()))
+      runtime_.checkpointed(id, std::move(made));
 }
 
 std::string shipped_file(const std::string& name) {

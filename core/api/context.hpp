@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/runtime/checkpoint_marks.hpp"
 #include "core/api/runtime/runtime.hpp"
 #include "core/plan/lineage.hpp"
 
@@ -115,8 +116,11 @@ class Context {
   /// Ships a file, or an archive (.tar, .tar.gz; `#name` says to where it is unpacked), to all
   /// executors: the tasks of later jobs find it under shipped_file(name). Source: Spark
   /// SparkContext.addFile, addArchive.
-  void add_file(const std::string& path) { runtime_.add_file(path, false); }
-  void add_archive(const std::string& path) { runtime_.add_file(path, true); }
+  void add_file(const std::string& path);
+  void add_archive(const std::string& path);
+  /// As they were named: by --files and --archives, then by the calls above.
+  std::vector<std::string> list_files() const;
+  std::vector<std::string> list_archives() const;
   /// Those that run fail with "Job N cancelled part of cancelled job group …".
   void cancel_job_group(const std::string& group) { runtime_.cancel_job_group(group, false); }
   /// Those that come later fail too: spark.scheduler.numCancelledJobGroupsToTrack groups, the last
@@ -143,17 +147,28 @@ class Context {
     runtime_.add_listener(std::move(listener));
   }
   void cancel_all_jobs();
+  /// What runs, what ran lately, and where. Source: Spark SparkContext.statusTracker.
+  const core::StatusTracker& status_tracker() const { return runtime_.status(); }
   /// Makes the outputs of `shuffle` (Rdd::shuffles()) without anyone who reads them, and waits.
   /// Jobs that read them find them there. Errors: those of run_job. Source: Spark
   /// SparkContext.submitMapStage.
   MapOutputStatistics submit_map_stage(const core::ShufflePtr& shuffle,
                                        Site site = Site::current());
 
+  /// Jobs and Rdds that this thread makes from now on are shown as made at `site`.
+  void set_call_site(const std::string& site);
+  void clear_call_site();
+  /// Of this process. Errors: std::invalid_argument unless it is one of Spark's names.
+  void set_log_level(const std::string& level);
+  /// Those that are persisted and still held by the application.
+  std::map<RddId, core::StorageLevel> persistent_rdds() const;
   /// Errors: the directory cannot be made.
   void set_checkpoint_dir(const std::string& directory);
   int32_t default_parallelism() const;
   int32_t default_min_partitions() const;
   const conf::Conf& conf() const { return runtime_.conf(); }
+  /// When this Context was made. Unit: milliseconds since 1970.
+  int64_t start_time() const;
   const std::string& application_id() const { return runtime_.app_id().value; }
 
   /// Addresses of custom resources that the driver has. Source: Spark SparkContext.resources.
@@ -192,19 +207,21 @@ class Context {
   void unpersist(const core::NodePtr& node);
   /// Errors: std::invalid_argument for a profile that this cluster cannot have.
   void set_profile(const core::NodePtr& node, const core::ResourceProfile& profile);
-  /// Marks `node` to be written by `write` after the next job that uses it. write(directory) runs
-  /// that job and returns what replaces the node.
-  using WriteCheckpoint = std::function<core::NodePtr(const std::string& directory)>;
-  void mark_checkpoint(const core::NodePtr& node, WriteCheckpoint write);
+  void set_label(const core::NodePtr& node, const std::string& label);
+  /// Marks `node` to be written by `write` after the next job that uses it.
+  void mark_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write);
+  void mark_local_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write);
   bool is_checkpointed(const core::Node& node) const;
+  /// What replaces Rdd `id`; null: it is not checkpointed.
+  core::NodePtr checkpoint_of(RddId id) const;
+  std::optional<std::string> checkpoint_directory(RddId id) const;
 
  private:
   std::vector<std::string> files_at(const std::string& path);
   core::JobRequest new_job(const char* operation, const Site& site) const;
-  bool has_checkpoint_dir() const;
+  std::string call_site(const char* operation, const Site& site) const;
   struct State;
   void write_checkpoints(const core::Node& root);
-  void write_checkpoint(RddId id);
 
   core::Runtime& runtime_;
   std::shared_ptr<State> state_;

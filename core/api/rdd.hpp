@@ -32,6 +32,8 @@ using Element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
 template <class T>
 class Actions;  // core/api/operations/actions.hpp
 template <class T>
+class ApproximateActions;  // core/api/operations/approximate.hpp
+template <class T>
 class AsyncActions;  // core/api/operations/async.hpp
 template <class T>
 class NumericOperations;  // core/api/operations/numeric_rdd.hpp
@@ -44,6 +46,7 @@ class RddBarrier;  // core/api/operations/barrier.hpp
 
 template <class T>
 class Rdd : public Actions<T>,
+            public ApproximateActions<T>,
             public AsyncActions<T>,
             public NumericOperations<T>,
             public PairOperations<T>,
@@ -283,13 +286,44 @@ class Rdd : public Actions<T>,
           return Rdd(context, node).write_checkpoint(directory, site);
         });
   }
+  /// Its partitions are kept by the executors, whatever its level on disk too, and its lineage is
+  /// cut after the next job that uses it. Faster than checkpoint(), but gone with an executor that
+  /// is lost. Source: Spark RDD.localCheckpoint.
+  const Rdd& local_checkpoint(Site site = Site::current()) const {
+    std::weak_ptr<const NodeType> weak = node_;
+    context_->mark_local_checkpoint(
+        node_, [context = context_, weak, site](const std::string&) -> core::NodePtr {
+          const auto node = weak.lock();
+          if (!node) return nullptr;
+          Rdd(context, node)
+              .act(core::KeepPartition{}, core::all_partitions(*node), "localCheckpoint", site,
+                   [](int32_t) {});
+          return core::share(std::make_unique<core::LocalCheckpointNode<T>>(*node));
+        });
+    return *this;
+  }
   bool is_checkpointed() const { return context_->is_checkpointed(*node_); }
+  /// Where checkpoint() has written it. Source: Spark RDD.getCheckpointFile.
+  std::optional<std::string> checkpoint_file() const {
+    return context_->checkpoint_directory(node_->id);
+  }
 
   // ---- what it is ----
 
   RddId id() const { return node_->id; }
+  /// Stands before its class in to_debug_string(); empty: none was set.
+  std::string name() const {
+    const std::string* label = node_->label;
+    return label ? *label : std::string();
+  }
+  const Rdd& set_name(const std::string& name) const {
+    context_->set_label(node_, name);
+    return *this;
+  }
   /// Its lineage in Spark's layout, a line an Rdd.
-  std::string to_debug_string() const { return core::debug_string(*node_); }
+  std::string to_debug_string() const {
+    return core::debug_string(*node_, [this](RddId id) { return context_->checkpoint_of(id); });
+  }
   int32_t num_partitions() const { return node_->num_partitions; }
   /// Those that the stage which computes it reads; for Context::submit_map_stage.
   std::vector<core::ShufflePtr> shuffles() const { return Context::shuffles_of(node_); }
@@ -413,6 +447,7 @@ Rdd<T> Context::union_all(const std::vector<Rdd<T>>& inputs, Site site) {
 }  // namespace tinderbox
 
 #include "core/api/operations/actions.hpp"
+#include "core/api/operations/approximate.hpp"
 #include "core/api/operations/async.hpp"
 #include "core/api/operations/barrier.hpp"
 #include "core/api/operations/numeric_rdd.hpp"

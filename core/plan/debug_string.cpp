@@ -5,8 +5,9 @@ namespace {
 
 std::string describe(const Node& node) {
   const StorageLevel level = unpack_level(node.storage_bits);
-  return node.name + "[" + std::to_string(node.id.value) + "] at " + node.call_site + " [" +
-         (level.stored() ? describe(level) : "") + "]";
+  const std::string* label = node.label;
+  return (label ? *label + " " : "") + node.name + "[" + std::to_string(node.id.value) + "] at " +
+         node.call_site + " [" + (level.stored() ? describe(level) : "") + "]";
 }
 
 /// The bar below the middle of `(n)`.
@@ -28,6 +29,7 @@ std::string without_bar(const std::string& prefix) {
 
 class Printer {
  public:
+  explicit Printer(const std::function<NodePtr(RddId)>& replaced) : replaced_(replaced) {}
   std::string print(const Node& node) {
     const std::string partitions = partitions_of(node);
     line(partitions + " " + describe(node));
@@ -41,6 +43,7 @@ class Printer {
   /// Along the last parents in a loop: a lineage may be long.
   void parents(const Node& first, std::string prefix) {
     for (const Node* node = &first; !node->dependencies.empty();) {
+      if (const NodePtr cut = replaced_(node->id)) return line(prefix + describe(*cut));
       const auto& all = node->dependencies;
       for (size_t i = 0; i + 1 < all.size(); ++i)
         parents(*parent_of(all[i]), begun(all[i], prefix, false));
@@ -61,6 +64,7 @@ class Printer {
     return before + (last ? "  " : "| ") + bar_below(partitions);
   }
 
+  const std::function<NodePtr(RddId)>& replaced_;
   std::string text_;
 };
 
@@ -74,6 +78,8 @@ std::string describe(const StorageLevel& level) {
   return text + std::to_string(level.replication) + "x Replicated";
 }
 
-std::string debug_string(const Node& node) { return Printer().print(node); }
+std::string debug_string(const Node& node, const std::function<NodePtr(RddId)>& replaced) {
+  return Printer(replaced).print(node);
+}
 
 }  // namespace tinderbox::core

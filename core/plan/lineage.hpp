@@ -95,6 +95,8 @@ struct Node {
   mutable std::atomic<uint8_t> storage_bits{0};  // pack_level(StorageLevel)
   /// What its stage needs, if it says so; owned by the application's Context. Thread: as above.
   mutable std::atomic<const ResourceProfile*> profile{nullptr};
+  /// What the application calls it; owned as above. Thread: the user's only.
+  mutable std::atomic<const std::string*> label{nullptr};
 
   /// A lineage of any length ends in constant stack. Thread: whichever drops the last reference.
   virtual ~Node();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/status/exit_codes.hpp"
+
 namespace tinderbox::core {
 
 namespace {
@@ -10,8 +12,6 @@ namespace {
 constexpr const char* kDisassociated =
     "Remote RPC client disassociated. Likely due to containers exceeding thresholds, or network "
     "issues. Check driver logs for WARN messages.";
-/// Exit codes of an executor that ended for reasons of its own. Source: Spark ExecutorExitCode.
-constexpr int32_t kDiskStoreFailed = 53, kHeartbeatFailure = 56;
 
 }  // namespace
 
@@ -170,12 +170,17 @@ namespace {
 /// Source: Spark StandaloneSchedulerBackend.executorRemoved.
 ExecutorLoss exit_loss(std::optional<int32_t> code, const std::string& message, bool worker_gone) {
   if (!code) return {message, !worker_gone};
-  return {message, *code != kHeartbeatFailure && *code != kDiskStoreFailed};
+  return {message, *code != kExitHeartbeatFailure && *code != kExitDiskStoreFailure};
 }
+bool ended_by_signal(int32_t code) { return code > kExitSignalBase && code < kExitNoArguments; }
 }  // namespace
 
 void Driver::message(PeerId, int32_t slot, ExecutorExiting& m, Turn& turn) {
-  if (slot >= 0) remove_executor(slot, exit_loss(m.code, m.reason, false), {}, turn);
+  if (slot < 0) return;
+  // Somebody ended it: the cluster manager knows who, and whether its tasks are to blame.
+  if (ended_by_signal(m.code) && manager_may_tell(slot))
+    return await_reason(slot, std::move(m.reason), turn);
+  remove_executor(slot, exit_loss(m.code, m.reason, false), {}, turn);
 }
 
 void Driver::handle(BackendExecutorExited& event, Turn& turn) {
@@ -194,9 +199,23 @@ void Driver::handle(PeerLost& event, Turn& turn) {
   const int32_t slot = executors_.of_peer(event.peer);
   executors_.peer_lost(event.peer);
   if (slot < 0 || executors_.at(slot).state == Executor::State::Removed) return;
-  // Nobody else needs to say why one went that was to go.
-  if (!options_.cluster_manager || stopped_ || executors_.at(slot).killing)
-    return remove_executor(slot, {kDisassociated, true}, {}, turn);
+  if (executors_.at(slot).state == Executor::State::LossPending) return;
+  if (!manager_may_tell(slot)) return remove_executor(slot, {kDisassociated, true}, {}, turn);
+  await_reason(slot, {}, turn);
+}
+
+/// Nobody else needs to say why one went that was to go.
+bool Driver::manager_may_tell(int32_t slot) const {
+  return options_.cluster_manager && !stopped_ && !executors_.at(slot).killing;
+}
+
+/// The cluster manager has some time to say why it is gone. Else it counts what the executor itself
+/// said, if anything.
+void Driver::await_reason(int32_t slot, std::string last_words, Turn& turn) {
+  Executor& e = executors_.at(slot);
+  const bool gone = e.state == Executor::State::LossPending || e.state == Executor::State::Removed;
+  if (gone) return;
+  e.last_words = std::move(last_words);
   executors_.deactivate(slot, Executor::State::LossPending);
   tasks_.executor_suspended(slot);
   turn.after(options_.remove_delay, DriverTimer::Kind::RemoveDelay, slot);
@@ -334,8 +353,11 @@ void Driver::handle(DriverTimer& event, Turn& turn) {
       return tasks_.starvation(turn);
     case DriverTimer::Kind::RemoveDelay: {
       const int32_t slot = static_cast<int32_t>(event.id);
-      if (executors_.at(slot).state == Executor::State::LossPending)
+      const Executor& e = executors_.at(slot);
+      if (e.state == Executor::State::LossPending && e.last_words.empty())
         remove_executor(slot, {kDisassociated, true}, {}, turn);
+      else if (e.state == Executor::State::LossPending)
+        remove_executor(slot, {e.last_words, false}, {}, turn);
       return;
     }
     case DriverTimer::Kind::Speculation:

@@ -100,6 +100,8 @@ class Driver {
   void know_blocks_of(const Executor& executor, Turn& turn);
   void check_heartbeats(Turn& turn);
   void check_heartbeats_later(Turn& turn);
+  bool manager_may_tell(int32_t slot) const;
+  void await_reason(int32_t slot, std::string last_words, Turn& turn);
   void remove_executor(int32_t slot, const ExecutorLoss& loss, const std::string& worker_host,
                        Turn& turn);
   std::string host_gone_with(int32_t slot) const;

@@ -179,6 +179,25 @@ Payload read_checkpoint(const std::string& directory, int32_t partition, TaskCon
   return or_throw((*file)->view(0, (*file)->size()));
 }
 
+void cut_off(Node& cut, const Node& original) {
+  cut.id = original.id;
+  cut.name = "LocalCheckpointRDD";
+  cut.call_site = original.call_site;
+  cut.num_partitions = original.num_partitions;
+  cut.partitioner = original.partitioner;
+  cut.storage_bits = original.storage_bits.load();
+  derive(cut);
+}
+
+void fail_local_checkpoint(const Node& node, int32_t partition) {
+  throw std::runtime_error(
+      "Checkpoint block " + block_name(node.id, partition) +
+      " not found! Either the executor that originally checkpointed this partition is no longer "
+      "alive, or the original RDD is unpersisted. If this problem persists, you may consider using "
+      "`rdd.checkpoint()` instead, which is slower than local checkpointing but more "
+      "fault-tolerant.");
+}
+
 void write_checkpoint_part(const std::string& directory, std::string_view records,
                            TaskContext& context) {
   net::Files& files = context.services->files();

@@ -73,6 +73,30 @@ std::unique_ptr<Cursor<T>> CheckpointNode<T>::open(int32_t partition, TaskContex
   return std::make_unique<EncodedCursor<T>>(read_checkpoint(directory_, partition, context));
 }
 
+/// Makes `cut` the same Rdd as `original`, without ancestors.
+void cut_off(Node& cut, const Node& original);
+/// Errors: throws std::runtime_error with Spark's words.
+[[noreturn]] void fail_local_checkpoint(const Node& node, int32_t partition);
+
+/// What a locally checkpointed Rdd is from then on: the same Rdd without ancestors, so that a
+/// partition which no executor has any more is an error. Source: Spark LocalCheckpointRDD.
+template <class T>
+class LocalCheckpointNode final : public OperatorNode<LocalCheckpointNode<T>, T> {
+ public:
+  explicit LocalCheckpointNode(const Node& original) { cut_off(*this, original); }
+  explicit LocalCheckpointNode(Decoder&) {}
+  void encode(Encoder&) const {}
+  std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext&) const override {
+    fail_local_checkpoint(*this, partition);
+  }
+};
+
+/// A persisted partition is kept once it is opened.
+struct KeepPartition {
+  template <class T>
+  void operator()(Cursor<T>&, TaskContext&) const {}
+};
+
 /// Writes a partition's records to `directory`.
 struct WriteCheckpointPart {
   Datum<std::string> directory;

@@ -1,39 +1,13 @@
 // Actions that run beside their caller and can be cancelled.
 #pragma once
 
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 
+#include "core/api/operations/async_job.hpp"
 #include "core/api/rdd.hpp"
 
 namespace tinderbox {
-
-namespace core {
-
-/// A thread that runs jobs of its own, with the local properties of the one that made it.
-/// Thread: any.
-class AsyncJob {
- public:
-  /// Errors of `body` come with rethrow().
-  AsyncJob(Context& context, std::function<void()> body);
-  ~AsyncJob();  // waits for the end
-  AsyncJob(const AsyncJob&) = delete;
-  AsyncJob& operator=(const AsyncJob&) = delete;
-  /// Cancels what it runs and waits for the end; what is over stays as it is.
-  void cancel();
-  void wait() const;
-  bool done() const;
-  /// After the end: throws what the body threw.
-  void rethrow() const;
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
-}  // namespace core
 
 /// What an action will give. Copies are the same action; the last one that goes waits for its end.
 /// Source: Spark FutureAction.

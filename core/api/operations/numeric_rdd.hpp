@@ -1,9 +1,10 @@
 // What an Rdd of numbers can do beside: sums, moments, histograms.
 #pragma once
 
+#include <chrono>
 #include <cmath>
 
-#include "core/api/operations/statistics.hpp"
+#include "core/api/operations/estimates.hpp"
 #include "core/api/rdd.hpp"
 
 namespace tinderbox {
@@ -62,6 +63,15 @@ class NumericOperations<T> {
   double sample_stdev(Site site = Site::current()) const {
     return moments("sampleStdev", site).sample_stdev();
   }
+  /// What is known of it after `timeout`. Source: Spark DoubleRDDFunctions.sumApprox, meanApprox.
+  auto sum_approx(std::chrono::milliseconds timeout, double confidence = 0.95,
+                  Site site = Site::current()) const {
+    return moments_by(timeout, confidence, "sumApprox", site, core::estimate_sum);
+  }
+  auto mean_approx(std::chrono::milliseconds timeout, double confidence = 0.95,
+                   Site site = Site::current()) const {
+    return moments_by(timeout, confidence, "meanApprox", site, core::estimate_mean);
+  }
   /// Bounds of n even buckets from the smallest to the largest number, and how many lie in each.
   /// Runs two jobs. Errors: std::domain_error when there are none, or not all are finite.
   std::pair<std::vector<double>, std::vector<int64_t>> histogram(
@@ -93,6 +103,13 @@ class NumericOperations<T> {
     self().act(core::CountMoments{}, self().all(), operation, site,
                [&](int32_t, const StatCounter& part) { all.merge(part); });
     return all;
+  }
+  template <class Estimate>
+  auto moments_by(std::chrono::milliseconds timeout, double confidence, const char* operation,
+                  Site site, Estimate estimate) const {
+    return self().template tally<StatCounter>(
+        core::CountMoments{}, timeout, confidence, operation, site,
+        [](StatCounter& all, const StatCounter& part) { all.merge(part); }, estimate);
   }
 };
 

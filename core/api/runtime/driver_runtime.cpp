@@ -23,6 +23,7 @@
 #include "core/scheduler/driver.hpp"
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
+#include "core/status/status_tracker.hpp"
 #include "net/names.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
@@ -44,6 +45,10 @@ std::string host_of(const conf::Conf& conf) {
   return conf.get(conf::kLocalIp).value_or(net::local_host_address());
 }
 
+size_t retained(const conf::Conf& conf, const conf::Key<int>& key) {
+  return static_cast<size_t>(std::max(0, conf.get(key)));
+}
+
 ProgramCodec program_codec() {
   return {[](const Node& root, const Descriptor* terminal, std::string_view captured) {
             return encode_program(root, terminal, captured);
@@ -63,6 +68,7 @@ class RealDriverRuntime final : public DriverRuntime {
         host_(host_of(conf_)),
         loop_(net::make_poll_loop()),
         bus_(bus_options()) {
+    bus_.add(status_);
     for (auto& listener : listeners) bus_.add(std::move(listener));
     bus_.start();
   }
@@ -150,6 +156,7 @@ class RealDriverRuntime final : public DriverRuntime {
     post(ShipFiles{archive ? AddFiles{{}, {url}} : AddFiles{{url}, {}}});
   }
   void add_listener(std::shared_ptr<Listener> listener) override { bus_.add(std::move(listener)); }
+  const StatusTracker& status() const override { return *status_; }
   void cancel_job_group(const std::string& group, bool future) override {
     post(CancelJobGroup{group, future});
   }
@@ -436,6 +443,8 @@ class RealDriverRuntime final : public DriverRuntime {
   JobWaiters waiters_;
   AccumulatorTable accumulators_{
       [](const std::string& line) { net::log(net::Level::Warn, "Accumulators", line); }};
+  const std::shared_ptr<StatusTracker> status_ = std::make_shared<StatusTracker>(
+      retained(conf_, conf::kUiRetainedJobs), retained(conf_, conf::kUiRetainedStages));
   ListenerBus bus_;  // merges what waits for waiters_ before it delivers
   NoLink link_;
   std::unique_ptr<ProcessBlocks> blocks_;

@@ -30,6 +30,7 @@ class JobFailed : public std::runtime_error {
 namespace core {
 
 class Listener;
+class StatusTracker;
 
 /// Implemented by the driver over its machine, and by tests in one process.
 /// Thread: any user thread; several jobs may run at once. Results are handed to user code on the
@@ -74,6 +75,7 @@ class Runtime {
   virtual void add_file(const std::string& path, bool archive) = 0;
   /// Source: Spark SparkContext.addSparkListener.
   virtual void add_listener(std::shared_ptr<Listener> listener) = 0;
+  virtual const StatusTracker& status() const = 0;
 
   virtual void cancel_job_group(const std::string& group, bool future) = 0;
   virtual void cancel_jobs_with_tag(const std::string& tag) = 0;

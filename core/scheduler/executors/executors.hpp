@@ -68,6 +68,7 @@ struct alignas(64) Executor {
   std::vector<std::string> local_dirs;
   int32_t profile = 0;
   ResourceAddresses resources;
+  std::string last_words;  // why it says that it ends; LossPending: the manager may know better
 
   int32_t free_slots() const { return slots - (running - ahead); }
 };

@@ -11,6 +11,7 @@
 #include "core/api/runtime/runtime.hpp"
 #include "core/plan/program.hpp"
 #include "core/scheduler/dag/checkpoints.hpp"
+#include "core/status/status_tracker.hpp"
 #include "core/storage/memory_pool.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
@@ -79,6 +80,7 @@ class LocalRuntime final : public core::Runtime {
   void cancel_all_jobs() override {}
   void add_file(const std::string&, bool) override {}
   void add_listener(std::shared_ptr<core::Listener>) override {}
+  const core::StatusTracker& status() const override { return status_; }
   const AppId& app_id() const override { return app_id_; }
   const ResourceAddresses& resources() const override { return resources_; }
 
@@ -105,6 +107,7 @@ class LocalRuntime final : public core::Runtime {
   std::map<AccumulatorId, MergeAccumulator> accumulators_;
   int64_t next_task_ = 0;
   AppId app_id_{"local-1"};
+  core::StatusTracker status_{0, 0};
   ResourceAddresses resources_;
 };
 

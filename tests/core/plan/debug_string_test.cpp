@@ -48,6 +48,30 @@ TEST_CASE("to_debug_string: several parents, all but the last with a bar beside"
         " +-(2) ParallelCollectionRDD[0] at parallelize []");
 }
 
+TEST_CASE("a name that was set stands before the class", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto numbers = context.parallelize(upto(4), 2).set_name("numbers");
+  CHECK(numbers.name() == "numbers");
+  CHECK(numbers.map([](int x) { return x; }).name().empty());
+  CHECK(shape(numbers.map([](int x) { return x; }).to_debug_string()) ==
+        "(2) MapPartitionsRDD[2] at map []\n"
+        " |  numbers ParallelCollectionRDD[0] at parallelize []");
+  numbers.set_name("digits");
+  CHECK(shape(numbers.to_debug_string()) ==
+        "(2) digits ParallelCollectionRDD[0] at parallelize []");
+}
+
+TEST_CASE("a call site that was set is that of all that is made", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_call_site("load of the day");
+  auto numbers = context.parallelize(upto(4), 2);
+  context.clear_call_site();
+  CHECK(numbers.to_debug_string() == "(2) ParallelCollectionRDD[0] at load of the day []");
+  CHECK_THAT(context.empty_rdd<int>().to_debug_string(), Catch::Contains("debug_string_test.cpp:"));
+}
+
 TEST_CASE("storage levels in Spark's words", "[rdd]") {
   CHECK(core::describe(MEMORY_AND_DISK_SER_2) == "Disk Memory Serialized 2x Replicated");
   CHECK(core::describe(OFF_HEAP) == "Disk Memory (off heap) Serialized 1x Replicated");

@@ -322,6 +322,26 @@ TEST_CASE("an executor that says why it ends is believed", "[driver]") {
   CHECK(c.seen<ExecutorRemoved>().size() == 1);
 }
 
+TEST_CASE("of one that was ended by a signal the cluster manager knows better", "[driver]") {
+  const bool told = GENERATE(true, false);
+  DriverOptions o = standalone();
+  o.max_task_failures = 1;
+  Cluster c(o);
+  c.executor("A");
+  const uint64_t t = c.job(rdd(1));
+  c.running(c.live()[0]);
+  c.from("A", ExecutorExiting{ExecutorId{"A"}, 143, "received signal 15"});
+  c.on(PeerLost{c.peers.at("A")});
+  CHECK(c.driver.total_cores() == 0);
+  c.advance(4999ms);
+  CHECK(c.seen<ExecutorRemoved>().empty());
+  if (told) c.on(BackendExecutorExited{ExecutorId{"A"}, {}, "deleted by a user", "", true});
+  c.advance(1s);
+  REQUIRE(c.seen<ExecutorRemoved>().size() == 1);
+  CHECK(c.seen<ExecutorRemoved>()[0].reason == (told ? "deleted by a user" : "received signal 15"));
+  CHECK(!c.ended(t));  // its task is not blamed
+}
+
 TEST_CASE("B4 an executor that was given up and still lives is told to stop", "[driver]") {
   Cluster c(test_options());
   c.executor("A");

@@ -1,4 +1,4 @@
-#include "core/api/operations/async.hpp"
+#include "core/api/operations/async_job.hpp"
 
 #include <thread>
 
@@ -37,6 +37,16 @@ class AsyncJob::Impl {
   void wait() const {
     net::Lock lock(mutex_);
     while (!done_) ended_.wait(lock);
+  }
+  bool wait_for(std::chrono::milliseconds time) const {
+    const auto end = std::chrono::steady_clock::now() + time;
+    net::Lock lock(mutex_);
+    for (auto left = time; !done_ && left.count() > 0;) {
+      ended_.wait_for(lock, left);
+      left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          end - std::chrono::steady_clock::now());
+    }
+    return done_;
   }
   bool done() const {
     net::Lock lock(mutex_);
@@ -81,6 +91,7 @@ AsyncJob::AsyncJob(Context& context, std::function<void()> body)
 AsyncJob::~AsyncJob() = default;
 void AsyncJob::cancel() { impl_->cancel(); }
 void AsyncJob::wait() const { impl_->wait(); }
+bool AsyncJob::wait_for(std::chrono::milliseconds time) const { return impl_->wait_for(time); }
 bool AsyncJob::done() const { return impl_->done(); }
 void AsyncJob::rethrow() const { impl_->rethrow(); }
 

@@ -1,0 +1,98 @@
+#include "core/api/runtime/checkpoint_marks.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tinderbox::core {
+
+void CheckpointMarks::set_directory(std::string directory) {
+  net::Lock lock(mutex_);
+  directory_ = std::move(directory);
+}
+
+bool CheckpointMarks::has_directory() const {
+  net::Lock lock(mutex_);
+  return !directory_.empty();
+}
+
+void CheckpointMarks::mark(const NodePtr& node, Write write) {
+  net::Lock lock(mutex_);
+  if (directory_.empty())
+    throw std::logic_error("Checkpoint directory has not been set in the SparkContext");
+  if (!done_.contains(node->id)) marked_.try_emplace(node->id, Mark{node, std::move(write), false});
+}
+
+bool CheckpointMarks::mark_local(const NodePtr& node, Write write) {
+  net::Lock lock(mutex_);
+  if (done_.contains(node->id)) return false;
+  marked_.insert_or_assign(node->id, Mark{node, std::move(write), true});
+  return true;
+}
+
+// Ancestors first, so that with `all` a marked child is computed from its marked parents' files.
+std::vector<RddId> CheckpointMarks::to_write(const Node& root, bool all) const {
+  net::Lock lock(mutex_);
+  std::vector<RddId> found;
+  if (marked_.empty()) return found;
+  std::set<const Node*> seen{&root};
+  std::vector<const Node*> todo{&root};
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    if (done_.contains(node->id)) continue;
+    // The job that writes it must not write what it hides.
+    if (writing_.contains(node->id) && !all) continue;
+    if (marked_.contains(node->id)) {
+      found.push_back(node->id);
+      if (!all) continue;
+    }
+    for (const auto& d : node->dependencies)
+      if (seen.insert(parent_of(d).get()).second) todo.push_back(parent_of(d).get());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
+  Write write;
+  std::string directory;
+  {
+    net::Lock lock(mutex_);
+    const auto it = marked_.find(id);
+    if (it == marked_.end()) return nullptr;
+    if (!it->second.local) directory = directory_ + "/rdd-" + std::to_string(id.value);
+    write = std::move(it->second.write);
+    marked_.erase(it);
+    writing_.insert(id);
+  }
+  const auto end = [&](NodePtr made) {
+    net::Lock lock(mutex_);
+    writing_.erase(id);
+    if (made) done_[id] = {made, directory};
+    return made;
+  };
+  try {
+    if (!directory.empty())
+      if (const auto made = files.make_directories(directory); !made)
+        throw std::runtime_error("Checkpoint failed: " + made.error().message);
+    return end(write(directory));
+  } catch (...) {
+    end(nullptr);
+    throw;
+  }
+}
+
+NodePtr CheckpointMarks::replacement(RddId id) const {
+  net::Lock lock(mutex_);
+  const auto it = done_.find(id);
+  return it == done_.end() ? nullptr : it->second.replacement;
+}
+
+std::optional<std::string> CheckpointMarks::directory_of(RddId id) const {
+  net::Lock lock(mutex_);
+  const auto it = done_.find(id);
+  if (it == done_.end() || it->second.directory.empty()) return {};
+  return it->second.directory;
+}
+
+}  // namespace tinderbox::core

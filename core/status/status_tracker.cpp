@@ -1,0 +1,137 @@
+#include "core/status/status_tracker.hpp"
+
+#include <algorithm>
+
+namespace tinderbox::core {
+namespace {
+
+constexpr char kJobGroup[] = "spark.jobGroup.id";
+
+}  // namespace
+
+StatusTracker::StatusTracker(size_t retained_jobs, size_t retained_stages)
+    : retained_jobs_(retained_jobs), retained_stages_(retained_stages) {}
+
+std::vector<JobId> StatusTracker::job_ids_for_group(const std::optional<std::string>& group) const {
+  net::Lock lock(mutex_);
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_)
+    if (job.group == group) ids.push_back(id);
+  return ids;
+}
+
+std::vector<JobId> StatusTracker::active_job_ids() const {
+  net::Lock lock(mutex_);
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_)
+    if (job.info.status == JobStatus::Running) ids.push_back(id);
+  return ids;
+}
+
+std::vector<StageId> StatusTracker::active_stage_ids() const {
+  net::Lock lock(mutex_);
+  return {active_stages_.begin(), active_stages_.end()};
+}
+
+std::optional<JobInfo> StatusTracker::job_info(JobId job) const {
+  net::Lock lock(mutex_);
+  const auto it = jobs_.find(job);
+  return it == jobs_.end() ? std::nullopt : std::optional(it->second.info);
+}
+
+std::optional<StageStatus> StatusTracker::stage_info(StageId stage) const {
+  net::Lock lock(mutex_);
+  const auto it = stages_.find(stage);
+  return it == stages_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<ExecutorStatus> StatusTracker::executor_infos() const {
+  net::Lock lock(mutex_);
+  std::vector<ExecutorStatus> all;
+  for (const auto& [id, executor] : executors_) all.push_back(executor.progress);
+  return all;
+}
+
+void StatusTracker::on_events(std::span<const ListenerEvent> events) {
+  net::Lock lock(mutex_);
+  for (const ListenerEvent& event : events)
+    std::visit([&](const auto& e) REQUIRES(mutex_) { apply(e); }, event);
+}
+
+void StatusTracker::apply(const JobStarted& e) {
+  Job job{{e.job, {}, JobStatus::Running}, {}};
+  for (const StageInfo& stage : e.stages) job.info.stages.push_back(stage.stage);
+  if (const auto group = e.properties.find(kJobGroup); group != e.properties.end())
+    job.group = group->second;
+  jobs_[e.job] = std::move(job);
+}
+
+void StatusTracker::apply(const JobEnded& e) {
+  const auto it = jobs_.find(e.job);
+  if (it == jobs_.end()) return;
+  it->second.info.status = e.succeeded ? JobStatus::Succeeded : JobStatus::Failed;
+  ended_jobs_.push_back(e.job);
+  for (; ended_jobs_.size() > retained_jobs_; ended_jobs_.pop_front())
+    jobs_.erase(ended_jobs_.front());
+}
+
+void StatusTracker::apply(const StageSubmitted& e) {
+  const StageInfo& s = e.stage;
+  stages_[s.stage] = {s.stage, s.attempt, s.name, s.submitted, s.num_tasks, 0, 0, 0};
+  active_stages_.insert(s.stage);
+  std::erase(ended_stages_, s.stage);
+}
+
+void StatusTracker::apply(const StageCompleted& e) {
+  if (active_stages_.erase(e.stage.stage) == 0) return;
+  ended_stages_.push_back(e.stage.stage);
+  for (; ended_stages_.size() > retained_stages_; ended_stages_.pop_front())
+    stages_.erase(ended_stages_.front());
+}
+
+StageStatus* StatusTracker::attempt_of(const TaskInfo& task) {
+  const auto it = stages_.find(task.stage);
+  const bool is = it != stages_.end() && it->second.attempt == task.stage_attempt;
+  return is ? &it->second : nullptr;
+}
+
+void StatusTracker::apply(const TaskStarted& e) {
+  if (StageStatus* stage = attempt_of(e.task)) ++stage->num_active_tasks;
+  const auto executor = executors_.find(e.task.executor);
+  if (executor != executors_.end()) ++executor->second.progress.num_running_tasks;
+}
+
+void StatusTracker::apply(const TaskEnded& e) {
+  if (StageStatus* stage = attempt_of(e.task)) {
+    if (stage->num_active_tasks > 0) --stage->num_active_tasks;
+    if (e.kind() == TaskEndKind::Success)
+      ++stage->num_completed_tasks;
+    else if (e.kind() != TaskEndKind::TaskKilled)
+      ++stage->num_failed_tasks;
+  }
+  const auto executor = executors_.find(e.task.executor);
+  if (executor == executors_.end()) return;
+  int32_t& running = executor->second.progress.num_running_tasks;
+  running = std::max(running - 1, 0);
+}
+
+void StatusTracker::apply(const ExecutorJoined& e) {
+  executors_[e.executor].progress = {e.executor, e.host, 0, 0};
+}
+
+void StatusTracker::apply(const ExecutorRemoved& e) { executors_.erase(e.executor); }
+
+void StatusTracker::apply(const BlockUpdated& e) {
+  const auto it = executors_.find(e.executor);
+  if (it == executors_.end()) return;
+  auto& [progress, blocks] = it->second;
+  if (const auto old = blocks.find(e.block.block); old != blocks.end()) {
+    progress.cached_bytes -= old->second;
+    blocks.erase(old);
+  }
+  if (!e.block.in_memory) return;
+  progress.cached_bytes += e.block.memory_bytes;
+  blocks.emplace(e.block.block, e.block.memory_bytes);
+}
+
+}  // namespace tinderbox::core
