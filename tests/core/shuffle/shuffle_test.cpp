@@ -137,46 +137,6 @@ TEST_CASE("the table of numbers keeps them apart while it grows, zero too", "[sh
   check_numbers<int64_t>();
 }
 
-TEST_CASE("pieces of a block are checked before they are read", "[shuffle]") {
-  Bytes block;
-  const std::string text(5000, 'a'), noise = "short";
-  seal_piece(text, true, block);
-  seal_piece(noise, true, block);
-  seal_piece(text, false, block);
-  CHECK(block.size() < 5300);
-  PieceReader reader(block);
-  CHECK(*reader.next() == text);
-  CHECK(*reader.next() == noise);
-  CHECK(*reader.next() == text);
-  CHECK(reader.done());
-  Bytes one;
-  seal_piece(text, true, one);
-  for (size_t i = 0; i < one.size(); ++i) {
-    if (i >= 5 && i < 8) continue;  // the header's spare bytes
-    Bytes torn = one;
-    torn[i] = static_cast<char>(torn[i] ^ 4);
-    PieceReader damaged(torn);
-    const auto piece = damaged.next();
-    CHECK((!piece || *piece != text || i < 24));
-    if (i >= 24) CHECK_FALSE(piece);
-  }
-  for (size_t n = 1; n < one.size(); ++n)
-    CHECK_FALSE(PieceReader(std::string_view(one).substr(0, n)).next());
-}
-
-TEST_CASE("a piece that is taken outlives the next one", "[shuffle]") {
-  const std::string one(1000, 'a'), two(1000, 'b');
-  for (const bool compress : {true, false}) {
-    Bytes block;
-    seal_piece(one, compress, block);
-    seal_piece(two, compress, block);
-    PieceReader pieces(block);
-    const Bytes taken = pieces.take(*pieces.next());
-    CHECK(*pieces.next() == two);
-    CHECK(taken == one);
-  }
-}
-
 namespace {
 
 auto counted(Context& context, int32_t maps, int32_t reduces) {
