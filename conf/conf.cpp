@@ -3,6 +3,7 @@
 
 #include "conf/keys.hpp"
 #include "conf/sources/files.hpp"
+#include "conf/values/codec.hpp"
 #include "conf/values/units.hpp"
 
 namespace tinderbox::conf {
@@ -141,6 +142,8 @@ void Conf::check_ranges() const {
        {&kRpcMessageMaxSize, &kReducerMaxSizeInFlight, &kBroadcastBlockSize})
     positive(*key);
   must(kRpcMessageMaxSize.spec, get(kRpcMessageMaxSize) <= int64_t{2047} << 20, "at most 2047 MiB");
+  must(kCompressionCodec.spec, parse_codec(get(kCompressionCodec)).has_value(),
+       "lz4 or zstd, the codecs that are here");
   must(kDefaultParallelism.spec, get(kDefaultParallelism).value_or(1) > 0, "positive");
   must(kTaskLaunchAhead.spec, get(kTaskLaunchAhead) >= 0, "at least 0");
   const double share = get(kMemoryFraction);

@@ -72,6 +72,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kExcludeFetchFailure.spec, &kExcludeUnschedulableTimeout.spec,
     &kReducerMaxSizeInFlight.spec,
     &kReducerMaxReqsInFlight.spec, &kReducerMaxBlocksPerAddress.spec, &kShuffleCompress.spec, &kShuffleSpillCompress.spec,
+    &kCompressionCodec.spec, &kCompressionZstdLevel.spec,
     &kShuffleChecksum.spec, &kShuffleSync.spec, &kShuffleMaxInMemoryOutput.spec,
     &kShuffleFetchAhead.spec,
     &kShuffleIoMaxRetries.spec, &kShuffleIoRetryWait.spec, &kShuffleIoConnectionTimeout.spec,

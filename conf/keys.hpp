@@ -507,6 +507,12 @@ inline constexpr Key<bool> kShuffleCompress{"spark.shuffle.compress", "true",
                                             "compress map outputs"};
 inline constexpr Key<bool> kShuffleSpillCompress{"spark.shuffle.spill.compress", "true",
                                                  "compress what tasks move from memory to disk"};
+inline constexpr Key<Text> kCompressionCodec{
+    "spark.io.compression.codec", "lz4",
+    "how map outputs, what tasks spill and files of objects are compressed: lz4 or zstd"};
+inline constexpr Key<int> kCompressionZstdLevel{
+    "spark.io.compression.zstd.level", "1",
+    "level of zstd: higher ones take longer and make less of it"};
 inline constexpr Key<bool> kShuffleChecksum{"spark.shuffle.checksum.enabled", "true",
                                             "check every block of a map output"};
 inline constexpr Key<bool> kShuffleSync{"spark.shuffle.sync", "false",

@@ -14,7 +14,7 @@ namespace tinderbox::core {
 void ExecutorServices::expect(int64_t program, const std::vector<ShuffleRead>& reads) {
   const TaskContext* task = TaskContext::current();
   std::map<ShuffleId, std::vector<Expected>> by_shuffle;
-  for (const ShuffleRead& read : reads) by_shuffle[read.shuffle].push_back({program, read.reduce});
+  for (const ShuffleRead& read : reads) by_shuffle[read.shuffle].push_back({program, read});
   for (auto& [shuffle, expected] : by_shuffle) {
     MapOutputsPtr outputs;
     {
@@ -36,8 +36,8 @@ void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
                                    const std::vector<Expected>& expected) {
   int64_t room = transfer_.room_ahead();
   std::map<int64_t, std::vector<BlockWant>> by_program;
-  for (const auto& [program, reduce] : expected) {
-    ShuffleWants wants = shuffle_wants(outputs, reduce);
+  for (const auto& [program, read] : expected) {
+    ShuffleWants wants = shuffle_wants(outputs, read, *this);
     for (const BlockWant& want : wants.blocks) room -= want.size;
     if (room < 0) break;
     std::vector<BlockWant>& all = by_program[program];

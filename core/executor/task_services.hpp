@@ -138,7 +138,7 @@ class ExecutorServices : public TaskServices {
   // fetch_ahead.cpp
   struct Expected {
     int64_t program = 0;
-    int32_t reduce = 0;
+    ShuffleRead read;
   };
   void fetch_ahead(const MapOutputs& outputs, const std::vector<Expected>& expected);
 

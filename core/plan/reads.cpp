@@ -1,5 +1,6 @@
 #include "core/plan/reads.hpp"
 
+#include <compare>
 #include <set>
 #include <utility>
 
@@ -21,29 +22,47 @@ const Node* end_of_chain(const Node& root) {
   return kept(*node) || node->dependencies.empty() ? node : nullptr;
 }
 
-void add_own(const Node& node, int32_t p, std::vector<ShuffleRead>& reads) {
+void add_own(const Node& node, int32_t p, int32_t count, std::vector<ShuffleRead>& reads) {
   for (const Dependency& d : node.dependencies)
-    if (const auto* shuffle = std::get_if<ShufflePtr>(&d)) reads.push_back({(*shuffle)->id, p});
+    if (const auto* shuffle = std::get_if<ShufflePtr>(&d))
+      reads.push_back({(*shuffle)->id, p, count});
+}
+
+/// Partitions of one Rdd, `count` from `first` on: more than one only of a chain that ends in a
+/// shuffle.
+struct Wanted {
+  const Node* node;
+  int32_t first, count;
+  auto operator<=>(const Wanted&) const = default;
+};
+
+template <class F>
+void each_wanted(const NarrowDependency& dependency, const Wanted& by, F&& f) {
+  const Node* parent = dependency.parent.get();
+  if (by.count > 1) return f(Wanted{parent, by.first, by.count});
+  each_run(dependency, by.first, [&](int32_t first, int32_t count) {
+    f(Wanted{parent, first, count});
+  });
 }
 
 }  // namespace
 
 void add_shuffle_reads(const Node& root, int32_t p, std::vector<ShuffleRead>& reads) {
   if (const Node* end = end_of_chain(root)) {
-    if (!kept(*end)) add_own(*end, p, reads);
+    if (!kept(*end)) add_own(*end, p, 1, reads);
     return;
   }
-  std::set<std::pair<const Node*, int32_t>> seen{{&root, p}};
-  std::vector<std::pair<const Node*, int32_t>> todo{{&root, p}};
+  std::set<Wanted> seen{{&root, p, 1}};
+  std::vector<Wanted> todo{{&root, p, 1}};
   while (!todo.empty()) {
-    const auto [node, q] = todo.back();
+    const Wanted wanted = todo.back();
     todo.pop_back();
-    if (kept(*node)) continue;
-    add_own(*node, q, reads);
-    for (auto d = node->dependencies.rbegin(); d != node->dependencies.rend(); ++d)
+    const Node& node = *wanted.node;
+    if (kept(node)) continue;
+    add_own(node, wanted.first, wanted.count, reads);
+    for (auto d = node.dependencies.rbegin(); d != node.dependencies.rend(); ++d)
       if (const auto* narrow = std::get_if<NarrowDependency>(&*d))
-        narrow->each_parent(q, [&](int32_t parent) {
-          const std::pair<const Node*, int32_t> next(narrow->parent.get(), parent);
+        each_wanted(*narrow, wanted, [&](const Wanted& next) {
           if (seen.insert(next).second) todo.push_back(next);
         });
   }

@@ -1,8 +1,8 @@
 // The bytes of a shuffle block: pieces, each a header and records, compressed or not.
 //
-// Header (24 bytes): magic "tbx1", codec (0 none, 1 lz4), three zero bytes, raw length, stored
-// length, xxh3 of the stored bytes. A block is a sequence of pieces, so that spilled runs are
-// joined by copying.
+// Header (24 bytes): magic "tbx1", codec (0 none, 1 lz4, 2 zstd), three zero bytes, raw length,
+// stored length, xxh3 of the stored bytes. A block is a sequence of pieces, so that spilled runs
+// are joined by copying.
 #pragma once
 
 #include <string_view>
@@ -20,10 +20,18 @@ inline constexpr size_t kPieceHeader = 24;
 /// Errors: it begins none.
 Result<size_t> piece_size(std::string_view header);
 
-/// Appends `records` as one piece to `out`. Shape: records.size() < 2 GiB.
-void seal_piece(std::string_view records, bool compress, Bytes& out);
+/// How the records of a piece are stored. Its number stands in the header: append only.
+enum class PieceCodec : uint8_t { None, Lz4, Zstd };
+struct PieceFormat {
+  PieceCodec codec = PieceCodec::None;
+  int level = 1;  // of zstd
+};
 
-/// Reads the pieces of one block, checking each before any record of it is seen.
+/// Appends `records` as one piece to `out`, as they are where compression gains nothing.
+/// Shape: records.size() < 2 GiB.
+void seal_piece(std::string_view records, PieceFormat how, Bytes& out);
+
+/// Reads the pieces of one block, of any codec, checking each before any record of it is seen.
 class PieceReader {
  public:
   explicit PieceReader(std::string_view block) : left_(block) {}

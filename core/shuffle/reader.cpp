@@ -5,32 +5,33 @@
 namespace tinderbox::core {
 namespace {
 
-[[noreturn]] void throw_fetch_failure(TaskContext& context, ShuffleId shuffle, int32_t reduce,
+[[noreturn]] void throw_fetch_failure(TaskContext& context, const ShuffleRead& read,
                                       const BlockWant& want, std::string why) {
   TaskEndReason reason;
   reason.kind = TaskEndKind::FetchFailed;
   reason.description = std::move(why);
   reason.address = want.from;
-  reason.shuffle = shuffle;
+  reason.shuffle = read.shuffle;
   reason.map_id = want.map_id;
   reason.map_index = want.map_index;
-  reason.reduce = reduce;
+  reason.reduce = read.reduce;
   context.fetch_failure = reason;
   throw FetchFailedException{std::move(reason)};
 }
 
 }  // namespace
 
-ShuffleReader::ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t reduce)
-    : context_(context), shuffle_(shuffle), reduce_(reduce) {
-  auto outputs = context.services->map_outputs(shuffle, context.epoch);
+ShuffleReader::ShuffleReader(TaskContext& context, const ShuffleRead& read)
+    : context_(context), read_(read) {
+  auto outputs = context.services->map_outputs(read.shuffle, context.epoch);
   if (context.killed) throw TaskKilledException{};
-  if (!outputs) throw_fetch_failure(context, shuffle, reduce, {}, outputs.error().message);
-  ShuffleWants wants = shuffle_wants(**outputs, reduce);
+  if (!outputs) throw_fetch_failure(context, read, {}, outputs.error().message);
+  ShuffleWants wants = shuffle_wants(**outputs, read, *context.services);
   if (!wants.complete)
-    throw_fetch_failure(context, shuffle, reduce, {},
-                        "Missing an output location for shuffle " + std::to_string(shuffle.value) +
-                            " partition " + std::to_string(reduce));
+    throw_fetch_failure(context, read, {},
+                        "Missing an output location for shuffle " +
+                            std::to_string(read.shuffle.value) + " partition " +
+                            std::to_string(read.reduce));
   wants_ = std::move(wants.blocks);
   if (!wants_.empty()) stream_ = context.services->fetch(wants_, context.killed);
 }
@@ -66,7 +67,7 @@ bool ShuffleReader::next_block() {
 }
 
 void ShuffleReader::fail(const BlockWant& want, const std::string& why) {
-  throw_fetch_failure(context_, shuffle_, reduce_, want, why);
+  throw_fetch_failure(context_, read_, want, why);
 }
 
 void ShuffleReader::count(const BlockWant& want, size_t bytes) {

@@ -11,13 +11,13 @@
 
 namespace tinderbox::core {
 
-/// Reads reduce partition `reduce` of a shuffle, pieces in order of arrival.
+/// Reads partitions of a shuffle, pieces in order of arrival.
 /// Errors: a missing, unreachable or damaged block throws FetchFailedException, with everything
 /// that the driver needs to make it again, also left in context.fetch_failure; a killed task throws
 /// TaskKilledException. Thread: one task's.
 class ShuffleReader {
  public:
-  ShuffleReader(TaskContext& context, ShuffleId shuffle, int32_t reduce);
+  ShuffleReader(TaskContext& context, const ShuffleRead& read);
   /// Records of the next piece, good until the next call; nullopt after the last one.
   std::optional<std::string_view> next();
   /// The records `piece` of the last next(), to be kept. What pointed into them does so no more.
@@ -29,8 +29,7 @@ class ShuffleReader {
   void count(const BlockWant& want, size_t bytes);
 
   TaskContext& context_;
-  ShuffleId shuffle_;
-  int32_t reduce_;
+  const ShuffleRead read_;
   std::vector<BlockWant> wants_;
   std::unique_ptr<BlockStream> stream_;
   Payload block_;

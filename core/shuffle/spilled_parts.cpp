@@ -20,10 +20,11 @@ size_t piece_size(int32_t parts) {
 
 }  // namespace
 
-SpilledParts::SpilledParts(TaskContext& context, int32_t parts, std::string name, bool compress)
+SpilledParts::SpilledParts(TaskContext& context, int32_t parts, std::string name,
+                           PieceFormat format)
     : context_(context),
       name_(std::move(name)),
-      compress_(compress),
+      format_(format),
       full_(piece_size(parts)),
       memory_(context),
       parts_(static_cast<size_t>(parts)) {}
@@ -36,7 +37,7 @@ void SpilledParts::seal(int32_t part) {
   Part& p = parts_[static_cast<size_t>(part)];
   if (p.open.empty()) return;
   const size_t before = p.sealed.size();
-  seal_piece(p.open, compress_, p.sealed);
+  seal_piece(p.open, format_, p.sealed);
   p.open.clear();
   sealed_bytes_ += static_cast<int64_t>(p.sealed.size() - before);
 }

@@ -19,7 +19,7 @@ namespace tinderbox::core {
 class SpilledParts {
  public:
   /// `name`: of its file, in a directory for temporary ones.
-  SpilledParts(TaskContext& context, int32_t parts, std::string name, bool compress);
+  SpilledParts(TaskContext& context, int32_t parts, std::string name, PieceFormat format);
   ~SpilledParts();
   SpilledParts(const SpilledParts&) = delete;
   SpilledParts& operator=(const SpilledParts&) = delete;
@@ -56,7 +56,7 @@ class SpilledParts {
 
   TaskContext& context_;
   const std::string name_;
-  const bool compress_;
+  const PieceFormat format_;
   const size_t full_;
   TaskMemory memory_;
   std::vector<Part> parts_;

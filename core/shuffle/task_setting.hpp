@@ -3,6 +3,7 @@
 
 #include "conf/conf.hpp"
 #include "core/plan/task.hpp"
+#include "core/shuffle/block.hpp"
 
 namespace tinderbox::core {
 
@@ -14,5 +15,10 @@ T task_setting(const TaskServices& services, const conf::Key<T>& key) {
   const auto text = services.property(name);
   return (text ? conf::Conf::of({{name, *text}}) : conf::Conf{}).get(key);
 }
+
+/// By the codec of the application's conf. Errors: as above.
+PieceFormat piece_format(const TaskServices& services);
+/// The same, or none at all: `whether` says it.
+PieceFormat piece_format(const TaskServices& services, const conf::Key<bool>& whether);
 
 }  // namespace tinderbox::core

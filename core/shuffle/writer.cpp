@@ -9,7 +9,7 @@ ShuffleWriter::ShuffleWriter(TaskContext& context, ShuffleId shuffle, int32_t nu
     : context_(context),
       shuffle_(shuffle),
       parts_(context, num_reduces, "temp_shuffle_" + std::to_string(shuffle.value),
-             task_setting(*context.services, conf::kShuffleCompress)) {}
+             piece_format(*context.services, conf::kShuffleCompress)) {}
 
 TaskOutput ShuffleWriter::commit() {
   parts_.finish();

@@ -72,6 +72,12 @@ TEST_CASE("values of another type are refused by name") {
       {"spark.authenticate", "true",
        "spark.authenticate=true: connections cannot be authenticated"},
       {"spark.deploy.spreadOut", "no", "spark.deploy.spreadOut should be boolean, but was no"},
+      {"spark.io.compression.codec", "snappy",
+       "spark.io.compression.codec must be lz4 or zstd, the codecs that are here, but is snappy"},
+      {"spark.io.compression.codec", "org.apache.spark.io.LZFCompressionCodec",
+       "the codecs that are here, but is org.apache.spark.io.LZFCompressionCodec"},
+      {"spark.io.compression.zstd.level", "fast",
+       "spark.io.compression.zstd.level should be int, but was fast"},
   };
   for (const Case& c : cases) {
     INFO(c.name);

@@ -6,6 +6,7 @@
 #include "core/api/input/sources.hpp"
 #include "core/api/rdd.hpp"
 #include "core/plan/or_throw.hpp"
+#include "core/shuffle/task_setting.hpp"
 #include "net/files/byte_source.hpp"
 
 namespace tinderbox {
@@ -135,8 +136,8 @@ std::vector<std::vector<std::string>> group_files(const std::vector<InputFile>& 
 }
 
 ObjectPart::ObjectPart(const std::string& directory, const std::string& type, TaskContext& context)
-    : file_(directory, context) {
-  seal_piece(kMagic + type, false, file_.buffer());
+    : file_(directory, context), format_(piece_format(*context.services)) {
+  seal_piece(kMagic + type, {}, file_.buffer());
 }
 
 void ObjectPart::added() {
@@ -145,7 +146,7 @@ void ObjectPart::added() {
 }
 
 void ObjectPart::seal() {
-  if (!records_.empty()) seal_piece(records_, true, file_.buffer());
+  if (!records_.empty()) seal_piece(records_, format_, file_.buffer());
   records_.clear();
 }
 

@@ -60,6 +60,7 @@ class ObjectPart {
  private:
   void seal();
   PartFile file_;
+  const PieceFormat format_;
   Bytes records_;
 };
 

@@ -7,6 +7,7 @@
 // batch of each and keeps owned copies of it.
 #pragma once
 
+#include <cassert>
 #include <iterator>
 #include <memory>
 #include <type_traits>
@@ -96,6 +97,13 @@ bool drive(Cursor<T>& cursor, const TaskContext& context, F&& f) {
 template <class T>
 struct TypedNode : Node {
   virtual std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const = 0;
+  /// `count` adjacent partitions as if they were one; of nodes that has_runs().
+  virtual std::unique_ptr<Cursor<T>> open_run(int32_t first, int32_t count,
+                                              TaskContext& context) const {
+    assert(count == 1);
+    (void)count;
+    return open(first, context);
+  }
 };
 
 /// Takes the records of a cursor one by one, keeping a batch of owned copies.

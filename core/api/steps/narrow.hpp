@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/api/steps/node.hpp"
+#include "core/plan/reads.hpp"
 
 namespace tinderbox::core {
 
@@ -67,6 +68,15 @@ class OpNode final : public OperatorNode<OpNode<In, Out, Op, F>, Out> {
   void encode(Encoder& out) const { ClosureCodec<F>::encode(out, f_); }
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
     return std::make_unique<OpCursor>(open_parent<In>(*this, 0, partition, context), f_);
+  }
+  bool has_runs() const override {
+    const Node& parent = *narrow_dependency(*this, 0).parent;
+    return parent.storage_bits.load(std::memory_order_relaxed) == 0 && parent.has_runs();
+  }
+  std::unique_ptr<Cursor<Out>> open_run(int32_t first, int32_t count,
+                                        TaskContext& context) const override {
+    const auto& parent = as_typed<In>(*narrow_dependency(*this, 0).parent);
+    return std::make_unique<OpCursor>(parent.open_run(first, count, context), f_);
   }
 
  private:
@@ -158,7 +168,8 @@ class PartitionsNode final : public OperatorNode<PartitionsNode<Out, F, In...>, 
 
 // ---- several parents, same type: union, coalesce, pruning --------------------------------------
 
-/// The partitions of all parents that partition p depends on, one after the other.
+/// The partitions of all parents that partition p depends on, one after the other; adjacent ones
+/// that a shuffle can give in one go together.
 template <class T>
 class ChainNode final : public OperatorNode<ChainNode<T>, T> {
  public:
@@ -176,13 +187,15 @@ class ChainNode final : public OperatorNode<ChainNode<T>, T> {
         : context_(context) {
       for (size_t i = 0; i < node.dependencies.size(); ++i) {
         const auto& d = narrow_dependency(node, i);
-        d.each_parent(partition,
-                      [&](int32_t p) { parts_.emplace_back(&as_typed<T>(*d.parent), p); });
+        const TypedNode<T>& parent = as_typed<T>(*d.parent);
+        each_run(d, partition, [&](int32_t first, int32_t count) {
+          parts_.push_back({parent, first, count});
+        });
       }
     }
     bool next(Sink<T> out) override {
       if (at_ == parts_.size()) return false;
-      if (!open_) open_ = open_partition(*parts_[at_].first, parts_[at_].second, context_);
+      if (!open_) open_ = open(parts_[at_]);
       bool going = true;
       auto push = [&going, out](T&& record) { return going = out(std::move(record)); };
       if (open_->next(sink_to<T>(push))) return true;
@@ -191,8 +204,17 @@ class ChainNode final : public OperatorNode<ChainNode<T>, T> {
     }
 
    private:
+    struct Part {
+      const TypedNode<T>& node;
+      int32_t first, count;
+    };
+    std::unique_ptr<Cursor<T>> open(const Part& part) const {
+      if (part.count > 1) return part.node.open_run(part.first, part.count, context_);
+      return open_partition(part.node, part.first, context_);
+    }
+
     TaskContext& context_;
-    std::vector<std::pair<const TypedNode<T>*, int32_t>> parts_;
+    std::vector<Part> parts_;
     size_t at_ = 0;
     std::unique_ptr<Cursor<T>> open_;
   };

@@ -9,16 +9,12 @@
 
 #include "core/plan/bytes.hpp"
 #include "core/shuffle/map_status.hpp"
+#include "core/storage/block_id.hpp"
 
 namespace tinderbox::tests {
 namespace {
 
 const BlockManagerId kHere{{"0"}, "localhost", "localhost:1"};
-
-std::string shuffle_block(ShuffleId shuffle, int64_t map, int32_t reduce) {
-  return "shuffle_" + std::to_string(shuffle.value) + "_" + std::to_string(map) + "_" +
-         std::to_string(reduce);
-}
 
 class LocalOutput final : public core::MapOutputWriter {
  public:
@@ -27,7 +23,7 @@ class LocalOutput final : public core::MapOutputWriter {
   Result<bool> append(int32_t r, std::string_view bytes) override {
     if (r < last_) return Error{"partitions must ascend"};
     last_ = r;
-    Payload& part = parts_[shuffle_block(shuffle_, map_, r)];
+    Payload& part = parts_[core::shuffle_block(shuffle_, map_, r)];
     part = Payload(Bytes(part.view()) + Bytes(bytes));
     sizes_[static_cast<size_t>(r)] += static_cast<int64_t>(bytes.size());
     return true;
@@ -57,18 +53,31 @@ class LocalStream final : public core::BlockStream {
     const size_t index = wants_.size() - 1 - done_++;
     const std::string& name = wants_[index].block;
     net::Lock lock(services_.mutex);
-    const auto found = services_.blocks.find(name);
-    if (found == services_.blocks.end() || services_.faults.missing_blocks.contains(name)) {
+    services_.fetched.insert(name);
+    std::optional<Payload> found = find(name);
+    if (!found || services_.faults.missing_blocks.contains(name)) {
       return core::FetchedBlock{index, Error{"no block " + name}};
     }
     if (!services_.faults.torn_blocks.contains(name))
-      return core::FetchedBlock{index, found->second};
-    Bytes torn(found->second.view());
+      return core::FetchedBlock{index, std::move(*found)};
+    Bytes torn(found->view());
     torn.back() ^= 1;
     return core::FetchedBlock{index, Payload(std::move(torn))};
   }
 
  private:
+  std::optional<Payload> find(const std::string& name) REQUIRES(services_.mutex) {
+    const auto whole = services_.blocks.find(name);
+    if (whole != services_.blocks.end()) return whole->second;
+    const std::optional<core::BlockId> id = core::parse_block_id(name);
+    if (!id || id->kind != core::BlockId::Kind::ShuffleRange) return std::nullopt;
+    Bytes joined;
+    for (int32_t r = id->part; r < id->part_end; ++r) {
+      const auto part = services_.blocks.find(core::shuffle_block({id->owner}, id->number, r));
+      if (part != services_.blocks.end()) joined += part->second.view();
+    }
+    return Payload(std::move(joined));
+  }
   LocalServices& services_;
   std::vector<core::BlockWant> wants_;
   size_t done_ = 0;

@@ -46,6 +46,7 @@ class LocalServices final : public core::TaskServices {
 
   Faults faults;
   std::map<std::string, Payload> blocks;  // shuffle_S_M_R and rdd_R_P
+  std::multiset<std::string> fetched;     // names that readers asked for
   std::map<BroadcastId, Payload> broadcasts;
   std::map<ShuffleId, MapOutputs> outputs;
   int broadcast_fetches = 0;

@@ -55,7 +55,7 @@ MapOutputs outputs(std::vector<MapStatus> statuses) {
 /// that can't be had.
 std::string read(AheadProcess& p, const MapOutputs& all, int32_t r) {
   const std::atomic<bool> killed{false};
-  const std::vector<BlockWant> wants = shuffle_wants(all, r).blocks;
+  const std::vector<BlockWant> wants = shuffle_wants(all, {all.shuffle, r}, *p.services).blocks;
   const auto stream = p.services->fetch(wants, killed);
   std::string text(wants.size(), '?');
   while (std::optional<FetchedBlock> block = stream->next()) {
@@ -85,7 +85,8 @@ TEST_CASE("small outputs say that they are in memory, and are asked for there", 
   const MapStatus small = a.write(1, "a"), large = a.write(2, Bytes(2000, 'b'));
   CHECK(small.in_memory);
   CHECK_FALSE(large.in_memory);
-  const ShuffleWants wants = shuffle_wants(outputs({small, large}), 1);
+  const ShuffleRead one{ShuffleId{1}, 1};
+  const ShuffleWants wants = shuffle_wants(outputs({small, large}), one, *a.services);
   CHECK(wants.complete);
   REQUIRE(wants.blocks.size() == 2);
   CHECK(wants.blocks[0].in_memory);
@@ -94,7 +95,7 @@ TEST_CASE("small outputs say that they are in memory, and are asked for there", 
   CHECK(wants.blocks[1].map_index == 1);
   MapOutputs missing = outputs({small});
   missing.statuses.emplace_back();
-  CHECK_FALSE(shuffle_wants(missing, 1).complete);
+  CHECK_FALSE(shuffle_wants(missing, one, *a.services).complete);
 }
 
 TEST_CASE(
@@ -125,6 +126,29 @@ TEST_CASE(
     CHECK(b.transfer->room_ahead() == kRoom);
     CHECK(read(b, all, 2) == (stage_ends ? "!y!" : "!!!"));
   }
+}
+
+TEST_CASE("adjacent partitions go ahead, and come, as one block of each output", "[fetch_ahead]") {
+  tinderbox::test::FakeFiles files;
+  AheadProcess a(files, "1", 0), b(files, "2", kRoom);
+  const MapOutputs all = outputs({a.write(1, content('x')), a.write(2, content('y'))});
+  const ShuffleRead read{ShuffleId{1}, 0, 3};
+  b.services->on_driver_message(ToExecutor{all});
+  b.services->expect(7, {read});
+  wait_for_room(b, kRoom - 2 * 3 * kSize);
+  a.transfer->stop();
+  const std::vector<BlockWant> wants = shuffle_wants(all, read, *b.services).blocks;
+  REQUIRE(wants.size() == 2);
+  CHECK(wants[1].block == "shuffle_1_2_0_3");
+  const std::atomic<bool> killed{false};
+  const auto stream = b.services->fetch(wants, killed);
+  std::map<size_t, Bytes> came;
+  while (std::optional<FetchedBlock> block = stream->next()) {
+    REQUIRE(block->bytes);
+    came[block->index] = Bytes(block->bytes->view());
+  }
+  CHECK(came.at(0) == content('x') + "0" + content('x') + "1" + content('x') + "2");
+  CHECK(came.at(1) == content('y') + "0" + content('y') + "1" + content('y') + "2");
 }
 
 TEST_CASE(

@@ -37,7 +37,8 @@ std::string reads(const Node& root, int32_t p) {
   add_shuffle_reads(root, p, all);
   std::string text;
   for (const ShuffleRead& read : all)
-    text += std::to_string(read.shuffle.value) + ":" + std::to_string(read.reduce) + " ";
+    text += std::to_string(read.shuffle.value) + ":" + std::to_string(read.reduce) +
+            (read.count > 1 ? "+" + std::to_string(read.count) : "") + " ";
   return text;
 }
 
@@ -73,6 +74,36 @@ TEST_CASE("a task reads the shuffles that its partition reaches", "[reads]") {
     CHECK(reads(*c.root, c.partition) == c.want);
     CHECK(reads_shuffles(*c.root) == (c.root != source));
   }
+}
+
+namespace {
+
+/// As a shuffle's records, and what is made of them one by one.
+struct InRuns : Node {
+  bool has_runs() const override { return true; }
+};
+std::shared_ptr<Node> in_runs(std::vector<Dependency> dependencies) {
+  auto made = std::make_shared<InRuns>();
+  made->num_partitions = 10;
+  made->dependencies = std::move(dependencies);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("adjacent partitions that a task reads of a shuffle are told as one", "[reads]") {
+  const auto shuffled = in_runs({shuffle(1)}), mapped = in_runs({one(shuffled)});
+  const std::vector<std::vector<int32_t>> rows = {{0, 1, 2}, {4, 6, 7}, {9, 8}, {5}, {}};
+  const NodePtr merged = node({table(mapped, rows)}, 5);
+  CHECK(reads(*merged, 0) == "1:0+3 ");
+  CHECK(reads(*merged, 1) == "1:6+2 1:4 ");
+  CHECK(reads(*merged, 2) == "1:8 1:9 ");
+  CHECK(reads(*merged, 3) == "1:5 ");
+  CHECK(reads(*merged, 4).empty());
+  CHECK(reads(*node({one(merged)}, 5), 0) == "1:0+3 ");
+  CHECK(reads(*node({range(mapped, 0, 0, 10)}), 3) == "1:3 ");
+  mapped->storage_bits = 1;
+  CHECK(reads(*merged, 0).empty());
 }
 
 TEST_CASE("what lies behind partitions that are kept is not told", "[reads]") {

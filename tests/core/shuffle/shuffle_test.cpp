@@ -5,6 +5,7 @@
 #include "core/shuffle/combine_table.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "core/shuffle/number_table.hpp"
+#include "core/shuffle/wants.hpp"
 #include "tests/core/api/local_runtime.hpp"
 
 #include <random>
@@ -137,46 +138,6 @@ TEST_CASE("the table of numbers keeps them apart while it grows, zero too", "[sh
   check_numbers<int64_t>();
 }
 
-TEST_CASE("pieces of a block are checked before they are read", "[shuffle]") {
-  Bytes block;
-  const std::string text(5000, 'a'), noise = "short";
-  seal_piece(text, true, block);
-  seal_piece(noise, true, block);
-  seal_piece(text, false, block);
-  CHECK(block.size() < 5300);
-  PieceReader reader(block);
-  CHECK(*reader.next() == text);
-  CHECK(*reader.next() == noise);
-  CHECK(*reader.next() == text);
-  CHECK(reader.done());
-  Bytes one;
-  seal_piece(text, true, one);
-  for (size_t i = 0; i < one.size(); ++i) {
-    if (i >= 5 && i < 8) continue;  // the header's spare bytes
-    Bytes torn = one;
-    torn[i] = static_cast<char>(torn[i] ^ 4);
-    PieceReader damaged(torn);
-    const auto piece = damaged.next();
-    CHECK((!piece || *piece != text || i < 24));
-    if (i >= 24) CHECK_FALSE(piece);
-  }
-  for (size_t n = 1; n < one.size(); ++n)
-    CHECK_FALSE(PieceReader(std::string_view(one).substr(0, n)).next());
-}
-
-TEST_CASE("a piece that is taken outlives the next one", "[shuffle]") {
-  const std::string one(1000, 'a'), two(1000, 'b');
-  for (const bool compress : {true, false}) {
-    Bytes block;
-    seal_piece(one, compress, block);
-    seal_piece(two, compress, block);
-    PieceReader pieces(block);
-    const Bytes taken = pieces.take(*pieces.next());
-    CHECK(*pieces.next() == two);
-    CHECK(taken == one);
-  }
-}
-
 namespace {
 
 auto counted(Context& context, int32_t maps, int32_t reduces) {
@@ -279,4 +240,94 @@ TEST_CASE("an attempt that may not commit throws and leaves nothing", "[shuffle]
   const std::string out = runtime.services.directory + "/out";
   CHECK_THROWS_AS(context.range(0, 4, 1, 1).save_as_text_file(out), CommitDeniedException);
   CHECK(runtime.files().list(out)->empty());
+}
+
+TEST_CASE("adjacent partitions of one output are one block, up to a fifth of what may be in flight",
+          "[shuffle]") {
+  // Sizes as they come back from a status: 0, and powers of 1.1 that are near.
+  struct Case {
+    std::vector<int64_t> sizes;
+    int32_t reduce, count;
+    const char* limit;
+    std::vector<std::string> want;
+  };
+  for (const Case& c : {
+           Case{{9, 9, 9, 9}, 0, 4, "48m", {"0_4"}},
+           Case{{9, 9, 9, 9}, 2, 1, "48m", {"2"}},
+           Case{{9, 9, 9, 9}, 1, 2, "48m", {"1_3"}},
+           Case{{0, 9, 0, 9, 0}, 0, 5, "48m", {"1_4"}},
+           Case{{0, 0, 9, 0}, 0, 4, "48m", {"2"}},
+           Case{{0, 0}, 0, 2, "48m", {}},
+           Case{{9, 9, 9, 9, 9}, 0, 5, "100b", {"0_2", "2_4", "4"}},
+           Case{{9, 500, 9, 9}, 0, 4, "100b", {"0", "1", "2_4"}},
+           Case{{9, 9}, 0, 2, "1b", {"0", "1"}},
+       }) {
+    LocalRuntime runtime(1, conf::Conf::of({{"spark.reducer.maxSizeInFlight", c.limit}}));
+    MapOutputs outputs;
+    outputs.shuffle = ShuffleId{3};
+    outputs.statuses.push_back(MapStatus{.map_id = 7, .sizes = encode_sizes(c.sizes)});
+    std::vector<std::string> want, got;
+    for (const std::string& name : c.want) want.push_back("shuffle_3_7_" + name);
+    int64_t size = 0, sizes = 0;
+    for (const BlockWant& block :
+         shuffle_wants(outputs, {outputs.shuffle, c.reduce, c.count}, runtime.services).blocks) {
+      got.push_back(block.block);
+      size += block.size;
+    }
+    for (int32_t r = c.reduce; r < c.reduce + c.count; ++r)
+      sizes += size_for(outputs.statuses[0]->sizes, r);
+    CHECK(got == want);
+    CHECK(size == sizes);
+  }
+}
+
+TEST_CASE("a task that reads adjacent partitions of a shuffle asks each output once", "[shuffle]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto rows =
+      context.range(0, 3000, 1, 3).map([](int64_t x) { return std::pair(x * 7919 % 3000, x); });
+  const auto asked = [&](const auto& rdd) {
+    runtime.services.fetched.clear();
+    int64_t sum = 0, records = 0;
+    for (const auto& [key, value] : rdd.collect()) sum += value, ++records;
+    CHECK(records == 3000);
+    CHECK(sum == 2999 * 1500);
+    return runtime.services.fetched.size();
+  };
+  auto moved = rows.partition_by(8);
+  CHECK(asked(moved) == 24);
+  CHECK(asked(moved.coalesce(2)) == 6);
+  const std::string block = *runtime.services.fetched.begin();
+  CHECK_THAT(block, Catch::EndsWith("_0_4"));
+  auto mapped =
+      moved.map_values([](int64_t x) { return x; }).filter([](const auto&) { return true; });
+  CHECK(asked(mapped.coalesce(3)) == 9);
+  CHECK(asked(mapped.coalesce(3).map([](const auto& r) { return r; })) == 9);
+  SECTION("not where a partition is a whole of its own") {
+    CHECK(asked(rows.reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 8).coalesce(2)) ==
+          24);
+    CHECK(asked(rows.sort_by_key(true, 8).coalesce(2)) == 24);
+    using Rows = Partition<std::pair<int64_t, int64_t>>;
+    auto whole = moved.map_partitions([](Rows& in) {
+      std::vector<std::pair<int64_t, int64_t>> all;
+      for (const auto& row : in) all.push_back(row);
+      return all;
+    });
+    CHECK(asked(whole.coalesce(2)) == 24);
+  }
+  SECTION("not where partitions are kept") {
+    moved.persist();
+    CHECK(asked(mapped.coalesce(2)) == 24);
+    CHECK(asked(mapped.coalesce(2)) == 0);
+  }
+  SECTION("a block of several that is lost is a fetch failure") {
+    runtime.services.faults.missing_blocks = {block};
+    std::string why;
+    try {
+      moved.coalesce(2).count();
+    } catch (const FetchFailedException& failure) {
+      why = failure.reason.description;
+    }
+    CHECK(why == "no block " + block);
+  }
 }

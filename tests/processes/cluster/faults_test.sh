@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Faults on real processes of a standalone cluster: kill -9 of executors, of a worker, of a holder of map outputs, of
-# the driver, of the master with and without recovery. The application tests/apps/faults.cpp checks results and
-# scheduler events; this script checks what only the outside sees.
+# the driver, of the master with and without recovery, of holders of cached partitions. The applications
+# tests/apps/faults.cpp and copies.cpp check results and scheduler events; this script checks what only the outside sees.
 set -uo pipefail
 cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
+COPIES=$(realpath "${COPIES:-build/tests/copies}")
 # submit_long OUT: in the background until the file OUT.enough is there; $driver is the driver's own process, which
 # `submit` becomes.
 submit_long() {
@@ -13,6 +14,13 @@ submit_long() {
 }
 run_fault() { timeout 60 "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@" > "$dir/$1.out" 2>&1 \
   && grep -q 'right result' "$dir/$1.out" || { cat "$dir/$1.out"; false; }; }
+
+copies() {
+  timeout 120 "$COPIES" submit --master 'local-cluster[3,1,512]' --conf spark.log.level=ERROR --conf spark.executor.memory=512m \
+    --conf spark.scheduler.minRegisteredResourcesRatio=1 --conf spark.local.dir="$dir/copies" --class copies "$COPIES" > "$dir/copies.out" 2>&1 \
+    && grep -q 'right results' "$dir/copies.out" || { cat "$dir/copies.out"; false; }
+}
+check "holders of cached partitions are killed: copies serve and are made again, without copies only what was lost is computed again" copies
 
 start_master
 start_worker worker1 --cores 1 --memory 2g

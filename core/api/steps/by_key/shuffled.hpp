@@ -117,7 +117,7 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
 /// into a piece.
 template <class T, class F>
 void each_shuffled(const ShufflePtr& shuffle, int32_t partition, TaskContext& context, F&& f) {
-  ShuffleReader reader(context, shuffle->id, partition);
+  ShuffleReader reader(context, {shuffle->id, partition});
   while (const auto piece = reader.next()) {
     check_killed(context);
     Decoder in(*piece);
@@ -131,8 +131,8 @@ void each_shuffled(const ShufflePtr& shuffle, int32_t partition, TaskContext& co
 template <class T>
 class ShuffledCursor final : public Cursor<T> {
  public:
-  ShuffledCursor(TaskContext& context, ShuffleId shuffle, int32_t partition)
-      : context_(context), reader_(context, shuffle, partition) {}
+  ShuffledCursor(TaskContext& context, const ShuffleRead& read)
+      : context_(context), reader_(context, read) {}
   bool next(Sink<T> out) override {
     const auto piece = reader_.next();
     if (!piece) return false;
@@ -154,7 +154,7 @@ template <class T>
 std::unique_ptr<Cursor<T>> open_input(const Node& node, size_t i, int32_t partition,
                                       TaskContext& context) {
   if (const auto* shuffle = std::get_if<ShufflePtr>(&node.dependencies.at(i)))
-    return std::make_unique<ShuffledCursor<T>>(context, (*shuffle)->id, partition);
+    return std::make_unique<ShuffledCursor<T>>(context, ShuffleRead{(*shuffle)->id, partition});
   return open_parent<T>(node, i, partition, context);
 }
 
@@ -177,6 +177,14 @@ class ShuffledNode final : public OperatorNode<ShuffledNode<K, V>, std::pair<K, 
   std::unique_ptr<Cursor<std::pair<K, V>>> open(int32_t partition,
                                                 TaskContext& context) const override {
     return open_input<std::pair<K, V>>(*this, 0, partition, context);
+  }
+  bool has_runs() const override {
+    return std::holds_alternative<ShufflePtr>(this->dependencies.at(0));
+  }
+  std::unique_ptr<Cursor<std::pair<K, V>>> open_run(int32_t first, int32_t count,
+                                                    TaskContext& context) const override {
+    return std::make_unique<ShuffledCursor<std::pair<K, V>>>(
+        context, ShuffleRead{std::get<ShufflePtr>(this->dependencies.at(0))->id, first, count});
   }
 };
 

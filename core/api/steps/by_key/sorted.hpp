@@ -170,7 +170,7 @@ class SortedNode final : public OperatorNode<SortedNode<K, V>, std::pair<K, V>> 
   void encode(Encoder& out) const { core::encode(out, ascending_); }
   std::unique_ptr<Cursor<Record>> open(int32_t partition, TaskContext& context) const override {
     auto cursor = std::make_unique<SortedCursor>(context, ascending_);
-    ShuffleReader reader(context, std::get<ShufflePtr>(this->dependencies.at(0))->id, partition);
+    ShuffleReader reader(context, {std::get<ShufflePtr>(this->dependencies.at(0))->id, partition});
     while (const auto piece = reader.next()) {
       check_killed(context);
       cursor->sorter.add(reader.take(*piece));

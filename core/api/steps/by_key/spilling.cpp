@@ -6,7 +6,7 @@ namespace tinderbox::core {
 
 std::unique_ptr<SpilledParts> make_parts(TaskContext& context, int32_t parts) {
   return std::make_unique<SpilledParts>(
-      context, parts, "temp_local", task_setting(*context.services, conf::kShuffleSpillCompress));
+      context, parts, "temp_local", piece_format(*context.services, conf::kShuffleSpillCompress));
 }
 
 }  // namespace tinderbox::core

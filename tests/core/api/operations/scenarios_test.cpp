@@ -146,20 +146,26 @@ TEST_CASE("R46 what fails while it is saved leaves nothing that looks whole", "[
 }
 
 TEST_CASE("B36 every choice of compressing outputs and what is spilled gives the same", "[rdd]") {
-  for (const std::string outputs : {"true", "false"})
-    for (const std::string spills : {"true", "false"}) {
-      LocalRuntime runtime(2, conf::Conf::of({{"spark.shuffle.compress", outputs},
-                                              {"spark.shuffle.spill.compress", spills},
-                                              {"spark.executor.memory", "512k"}}));
-      Context context(runtime);
-      auto rows = context.range(0, 100000, 1, 3).map([](int64_t x) {
-        return std::pair(std::to_string(x % 40000), std::string(200, 'x'));
-      });
-      const auto groups = rows.group_by_key(1);
-      CHECK(groups.map([](const auto& g) { return static_cast<int64_t>(g.second.size()); }).sum() ==
-            100000);
-      CHECK((runtime.last_metrics.disk_spilled > 0) == (spills == "false"));
-    }
+  struct Case {
+    std::string outputs, spills, codec;
+  };
+  for (const Case& c :
+       {Case{"true", "true", "lz4"}, Case{"true", "true", "zstd"}, Case{"true", "false", "lz4"},
+        Case{"false", "true", "zstd"}, Case{"false", "false", "zstd"}}) {
+    CAPTURE(c.outputs, c.spills, c.codec);
+    LocalRuntime runtime(2, conf::Conf::of({{"spark.shuffle.compress", c.outputs},
+                                            {"spark.shuffle.spill.compress", c.spills},
+                                            {"spark.io.compression.codec", c.codec},
+                                            {"spark.executor.memory", "512k"}}));
+    Context context(runtime);
+    auto rows = context.range(0, 100000, 1, 3).map([](int64_t x) {
+      return std::pair(std::to_string(x % 40000), std::string(200, 'x'));
+    });
+    const auto groups = rows.group_by_key(1);
+    CHECK(groups.map([](const auto& g) { return static_cast<int64_t>(g.second.size()); }).sum() ==
+          100000);
+    CHECK((runtime.last_metrics.disk_spilled > 0) == (c.spills == "false"));
+  }
 }
 
 TEST_CASE("B37 what was written of a shuffle is what is read of it", "[rdd]") {

@@ -247,7 +247,7 @@ TEST_CASE("damage of what was spilled is told, and no record of it is seen", "[s
   LocalRuntime runtime(1, conf::Conf::of({{"spark.executor.memory", "512k"}}));
   core::TaskContext task;
   task.services = &runtime.services;
-  core::SpilledParts parts(task, 2, "temp_local", true);
+  core::SpilledParts parts(task, 2, "temp_local", {core::PieceCodec::Lz4});
   for (int i = 0; i < 100000; ++i) {
     Encoder out(parts.buffer(i % 2));
     out.text("record " + std::to_string(i * 7919));

@@ -1,0 +1,150 @@
+// An application that keeps partitions on several executors, kills one of these, and counts what is
+// computed again: nothing where there are copies, else what was lost, and only that. Run by
+// tests/processes/cluster/faults_test.sh.
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+
+#include "core/api/tinderbox.hpp"
+#include "tests/apps/executor_process.hpp"
+#include "tests/apps/watched.hpp"
+
+namespace {
+
+using namespace tinderbox;
+using core::ListenerEvent;
+
+constexpr int32_t kExecutors = 3, kPartitions = 6;
+constexpr int64_t kRecords = 600, kSum = kRecords * (kRecords - 1) / 2;
+constexpr auto kDeadline = std::chrono::seconds(30);
+
+void require(bool ok, const std::string& what) {
+  if (!ok) throw std::runtime_error("COPIES TEST: " + what);
+}
+
+/// Which executors there are and what they hold, as the driver tells.
+class Holders : public core::Listener {
+ public:
+  void on_events(std::span<const ListenerEvent> events) override {
+    std::lock_guard lock(mutex_);
+    for (const ListenerEvent& e : events) {
+      if (auto* s = std::get_if<core::TaskStarted>(&e)) alive_.insert(s->task.executor.value);
+      if (auto* j = std::get_if<core::ExecutorJoined>(&e)) alive_.insert(j->executor.value);
+      if (auto* r = std::get_if<core::ExecutorRemoved>(&e)) remove(r->executor.value);
+      if (auto* u = std::get_if<core::BlockUpdated>(&e)) update(*u);
+    }
+    changed_.notify_all();
+  }
+  void wait_for_executors() {
+    wait("three executors", [this] { return alive_.size() == kExecutors; });
+  }
+  void wait_for_copies(RddId rdd, size_t copies) {
+    wait(std::to_string(copies) + " copies of each partition", [&] {
+      for (int32_t p = 0; p < kPartitions; ++p)
+        if (holders_[core::block_name(rdd, p)].size() != copies) return false;
+      return true;
+    });
+  }
+  void wait_until_gone(const std::string& executor) {
+    wait("the end of executor " + executor, [&] { return !alive_.contains(executor); });
+  }
+  /// One that holds some partitions, but not all, and how many these are.
+  std::pair<std::string, int64_t> some_holder(RddId rdd) {
+    std::lock_guard lock(mutex_);
+    std::map<std::string, int64_t> held;
+    for (int32_t p = 0; p < kPartitions; ++p)
+      for (const std::string& executor : holders_[core::block_name(rdd, p)]) ++held[executor];
+    for (const auto& [executor, count] : held)
+      if (count < kPartitions) return {executor, count};
+    throw std::runtime_error("COPIES TEST: no executor holds a part of the partitions");
+  }
+
+ private:
+  template <class Is>
+  void wait(const std::string& what, Is is) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kDeadline, is)) return;
+    std::string found = std::to_string(alive_.size()) + " executors";
+    for (const auto& [block, executors] : holders_)
+      found += ", " + block + " " + std::to_string(executors.size()) + " times";
+    require(false, "waited in vain for " + what + "; there are " + found);
+  }
+  void update(const core::BlockUpdated& e) {
+    std::set<std::string>& holders = holders_[e.block.block];
+    if (e.block.in_memory || e.block.on_disk)
+      holders.insert(e.executor.value);
+    else
+      holders.erase(e.executor.value);
+  }
+  void remove(const std::string& executor) {
+    alive_.erase(executor);
+    for (auto& [block, executors] : holders_) executors.erase(executor);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::string> alive_;
+  std::map<std::string, std::set<std::string>> holders_;  // by block
+};
+
+struct Copies {
+  Context& context;
+  std::shared_ptr<Holders> holders = std::make_shared<Holders>();
+
+  /// The driver knows of it when this returns.
+  void kill_executor(const std::string& executor) {
+    const int pid = pid_of_executor(context.application_id(), executor);
+    require(kill(pid, SIGKILL) == 0, "cannot kill " + std::to_string(pid));
+    holders->wait_until_gone(executor);
+  }
+
+  /// Keeps partitions at `level`, kills a holder and reads them again.
+  void lose_a_holder(const char* name, const StorageLevel& level) {
+    context.range(0, 4 * kExecutors, 1, 4 * kExecutors).count();
+    holders->wait_for_executors();
+    auto computed = context.long_accumulator();
+    auto kept = context.range(0, kRecords, 1, kPartitions)
+                    .map(capture(computed, [](const auto& count, int64_t x) {
+                      count.add(1);
+                      return x;
+                    }));
+    kept.persist(level);
+    require(kept.sum() == kSum, std::string(name) + ": wrong sum");
+    require(computed.value() == kRecords, std::string(name) + ": computed more than once");
+    const auto copies = static_cast<size_t>(level.replication);
+    holders->wait_for_copies(kept.id(), copies);
+    const auto [victim, held] = holders->some_holder(kept.id());
+    kill_executor(victim);
+    require(kept.sum() == kSum, std::string(name) + ": wrong sum after the loss");
+    const int64_t again = computed.value() - kRecords;
+    const int64_t lost = copies > 1 ? 0 : held * (kRecords / kPartitions);
+    require(again == lost, std::string(name) + ": " + std::to_string(again) +
+                               " records were computed again, not " + std::to_string(lost));
+    holders->wait_for_copies(kept.id(), copies);
+    require(kept.sum() == kSum && computed.value() == kRecords + lost,
+            std::string(name) + ": computed again although all partitions are there");
+    kept.unpersist();
+  }
+};
+
+int run(Context& context, std::span<const std::string>) {
+  Copies copies{context};
+  context.add_listener(copies.holders);
+  copies.lose_a_holder("MEMORY_ONLY_2", MEMORY_ONLY_2);
+  copies.lose_a_holder("DISK_ONLY_2", DISK_ONLY_2);
+  copies.lose_a_holder("MEMORY_AND_DISK_SER_2", MEMORY_AND_DISK_SER_2);
+  copies.lose_a_holder("MEMORY_ONLY", MEMORY_ONLY);
+  copies.lose_a_holder("DISK_ONLY", DISK_ONLY);
+  std::printf("copies: right results\n");
+  return 0;
+}
+
+TINDERBOX_APPLICATION(copies, "kill holders of cached partitions", run);
+
+}  // namespace
