@@ -378,7 +378,7 @@ void Context::set_checkpoint_dir(const std::string& directory) {
                              result.error().message);
   };
   // One folder an application and context: two of them may share `directory`.
-  const std::string path = need(core::local_path(directory)) + "/" + runtime_.app_id().value + "-" +
+  const std::string path = need(core::file_path(directory)) + "/" + runtime_.app_id().value + "-" +
                            std::to_string(next_rdd_.load());
   need(runtime_.files().make_directories(path));
   state_->checkpoints.set_directory(path);

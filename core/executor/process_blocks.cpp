@@ -4,6 +4,9 @@
 
 #include "conf/keys.hpp"
 #include "conf/values/address.hpp"
+#include "core/deploy/s3_access.hpp"
+#include "core/plan/task.hpp"
+#include "net/files/all_files.hpp"
 #include "net/process/environment.hpp"
 
 namespace tinderbox::core {
@@ -11,12 +14,29 @@ namespace tinderbox::core {
 namespace {
 /// What is fetched ahead may take this part of the storage memory, beside the cached blocks.
 constexpr int64_t kAheadShare = 16;
+
+/// Object stores are asked as the conf and this process's environment say.
+std::unique_ptr<net::Files> files_of(const conf::Conf& conf) {
+  const std::map<std::string, std::string> variables = net::environment();
+  const conf::Environment environment(variables.begin(), variables.end());
+  const auto access = [conf, environment](const std::string& bucket) -> Result<net::S3Access> {
+    try {
+      return s3_access(conf, environment, bucket);
+    } catch (const conf::Error& e) {
+      return Error{e.what()};
+    }
+  };
+  net::HttpPatience patience;
+  patience.cancelled = this_task_is_killed;
+  return net::make_all_files(net::make_real_files(), access, std::move(patience));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOptions& options,
                                                            BlockListener listener) {
   auto blocks = std::make_unique<ProcessBlocks>();
-  blocks->files = net::make_real_files();
+  blocks->files = files_of(options.conf);
   blocks->id = {options.self, options.host, ""};
   BlockManagerOptions stores =
       block_manager_options(options.conf, net::environment(), options.memory, net::unique_name());

@@ -157,7 +157,8 @@ Bytes zstandard(std::string_view bytes) {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset) {
+std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset, int64_t end) {
+  file->expect(offset, end);
   return std::make_unique<FileBytes>(std::move(file), offset);
 }
 

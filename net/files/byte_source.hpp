@@ -1,6 +1,7 @@
 // Bytes that come front to back: of a file as it is, or of what a compressed one holds.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,8 +18,9 @@ class ByteSource {
   virtual Result<size_t> read(char* to, size_t n) = 0;
 };
 
-/// Of `file` from `offset` on.
-std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset = 0);
+/// Of `file` from `offset` on. Nobody is likely to read beyond `end`.
+std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset = 0,
+                                     int64_t end = std::numeric_limits<int64_t>::max());
 
 enum class Compression : uint8_t { None, Gzip, Zstd };
 /// By the suffix of a name: .gz, .zst; None for all others, also for those that are compressed in

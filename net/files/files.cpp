@@ -247,6 +247,11 @@ class RealFiles : public Files {
 
 }  // namespace
 
+Place place_of(std::string_view path) {
+  if (path.starts_with("s3a://") || path.starts_with("s3://")) return Place::Store;
+  return path.starts_with("http://") || path.starts_with("https://") ? Place::Web : Place::Disk;
+}
+
 std::unique_ptr<Files> make_real_files() { return std::make_unique<RealFiles>(); }
 
 std::vector<std::string> names_in(const std::string& directory) {

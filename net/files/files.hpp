@@ -1,4 +1,5 @@
-// Files as core reaches them: a port, so that tests and the simulator can lose, tear or fill them.
+// Files as core reaches them: a port, so that tests and the simulator can lose, tear or fill them,
+// and so that object stores and web servers are reached by the same calls.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,10 @@ class ReadFile {
   virtual ~ReadFile() = default;
   /// Bytes read: `n`, or fewer only at the end of the file.
   virtual Result<size_t> read_at(int64_t offset, char* to, size_t n) = 0;
-  /// Size when it was opened.
+  /// Size when it was opened. Negative: only its end tells, read it front to back.
   virtual int64_t size() const = 0;
+  /// What is read from now on is mostly [from, to), front to back: it may be fetched ahead.
+  virtual void expect(int64_t /*from*/, int64_t /*to*/) {}
   /// `length` bytes at `offset` that stay valid while the payload lives. Errors: the file is
   /// shorter.
   virtual Result<Payload> view(int64_t offset, int64_t length) = 0;
@@ -41,7 +44,7 @@ class WriteFile {
 
 struct FileStat {
   bool directory = false;
-  int64_t size = 0;
+  int64_t size = 0;      // negative: as ReadFile::size()
   int64_t modified = 0;  // Unit: milliseconds since the Unix epoch
   bool operator==(const FileStat&) const = default;
 };
@@ -51,12 +54,21 @@ struct FileEntry {
   bool operator==(const FileEntry&) const = default;
 };
 
+/// What kind of place a path names.
+enum class Place : uint8_t {
+  Disk,   // directories, renames: all paths without a scheme
+  Store,  // s3a:, s3: keys, no renames, a file is there only once it is whole
+  Web,    // http:, https: a file a URL, only to be read
+};
+Place place_of(std::string_view path);
+
 /// Thread: any. Errors name the path and what the system said.
 class Files {
  public:
   virtual ~Files() = default;
   virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) = 0;
-  /// A new file, seen under `path` only after commit(); until then a hidden temporary beside it.
+  /// A new file, seen under `path` only after commit(); until then a hidden temporary beside it, or
+  /// in an object store nothing.
   virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;
   /// Adds to the end of `path`, which is made when it is missing; seen at once.
   virtual Result<std::unique_ptr<WriteFile>> append(const std::string& path) = 0;
@@ -74,6 +86,11 @@ class Files {
   virtual Result<int64_t> free_space(const std::string& path) = 0;
   /// nullopt: nothing has that name.
   virtual Result<std::optional<FileStat>> stat(const std::string& path) = 0;
+  /// Of an object store: throws away what was created below `directory` and not committed, also by
+  /// processes that are gone. Returns how much that was. Nobody may commit there any more.
+  virtual Result<int64_t> discard_uncommitted(const std::string& /*directory*/) {
+    return int64_t{0};
+  }
 };
 
 /// The file system of this machine.

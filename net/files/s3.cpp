@@ -42,12 +42,12 @@ std::string encoded_path(std::string_view key) {
 }
 
 /// Scheme, host and path by which the store knows an object.
-struct Place {
+struct Address {
   std::string scheme = "https", host, path;
 };
 
-Place place_of(const S3Access& access, const S3Object& object) {
-  Place place;
+Address address_of(const S3Access& access, const S3Object& object) {
+  Address place;
   place.host =
       access.region == "us-east-1" ? "s3.amazonaws.com" : "s3." + access.region + ".amazonaws.com";
   if (const std::optional<Url> url = parse_url(access.endpoint)) {
@@ -73,17 +73,21 @@ class Signature {
             absl::FormatTime("%Y%m%dT%H%M%SZ", absl::FromUnixMillis(now_ms), absl::UTCTimeZone())),
         scope_(absl::StrCat(time_.substr(0, 8), "/", access.region, "/s3/aws4_request")) {}
 
-  std::string query(std::chrono::seconds life) const {
-    std::string query =
-        absl::StrCat("X-Amz-Algorithm=", kAlgorithm,
-                     "&X-Amz-Credential=", url_encoded(access_.access_key + "/" + scope_),
-                     "&X-Amz-Date=", time_, "&X-Amz-Expires=", life.count());
-    if (!access_.session_token.empty())
-      absl::StrAppend(&query, "&X-Amz-Security-Token=", url_encoded(access_.session_token));
-    return query + "&X-Amz-SignedHeaders=host";
+  /// With the parts of the signature, encoded; in the order in which it is signed.
+  std::string query(S3Query all, std::chrono::seconds life) const {
+    all.insert({{"X-Amz-Algorithm", kAlgorithm},
+                {"X-Amz-Credential", access_.access_key + "/" + scope_},
+                {"X-Amz-Date", time_},
+                {"X-Amz-Expires", std::to_string(life.count())},
+                {"X-Amz-SignedHeaders", "host"}});
+    if (!access_.session_token.empty()) all.emplace("X-Amz-Security-Token", access_.session_token);
+    std::string query;
+    for (const auto& [name, value] : all)
+      absl::StrAppend(&query, query.empty() ? "" : "&", url_encoded(name), "=", url_encoded(value));
+    return query;
   }
 
-  std::string of(std::string_view method, const Place& place, const std::string& query) const {
+  std::string of(std::string_view method, const Address& place, const std::string& query) const {
     const std::string request = absl::StrCat(std::string(method), "\n", place.path, "\n", query,
                                              "\nhost:", place.host, "\n\nhost\nUNSIGNED-PAYLOAD");
     const std::string text =
@@ -115,10 +119,10 @@ std::optional<S3Object> parse_s3(std::string_view url) {
 }
 
 std::string presigned_url(const S3Access& access, const S3Object& object, std::string_view method,
-                          int64_t now_ms, std::chrono::seconds life) {
-  const Place place = place_of(access, object);
+                          int64_t now_ms, std::chrono::seconds life, S3Query more) {
+  const Address place = address_of(access, object);
   const Signature signature(access, now_ms);
-  const std::string query = signature.query(life);
+  const std::string query = signature.query(std::move(more), life);
   return absl::StrCat(place.scheme, "://", place.host, place.path, "?", query,
                       "&X-Amz-Signature=", signature.of(method, place, query));
 }

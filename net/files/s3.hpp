@@ -1,6 +1,7 @@
 // Object stores that speak Amazon S3's protocol: which URL an object has, and who may ask for it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,10 +27,14 @@ struct S3Object {
 /// None: it is no such URL.
 std::optional<S3Object> parse_s3(std::string_view url);
 
-/// A URL by which whoever has it may send `method` (GET, PUT, DELETE) for `object` until `life`
-/// (at most 7 days) after `now_ms` (since 1970). Source: AWS Signature Version 4, query parameters.
+/// Names and values of a query, not encoded.
+using S3Query = std::map<std::string, std::string>;
+
+/// A URL by which whoever has it may send `method` (GET, PUT, POST, DELETE) for `object` until
+/// `life` (at most 7 days) after `now_ms` (since 1970). An empty key: the bucket itself is asked.
+/// Source: AWS Signature Version 4, query parameters.
 std::string presigned_url(const S3Access& access, const S3Object& object, std::string_view method,
-                          int64_t now_ms, std::chrono::seconds life);
+                          int64_t now_ms, std::chrono::seconds life, S3Query query = {});
 
 /// What a store's answer other than 2xx says.
 struct S3Failure {

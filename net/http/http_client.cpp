@@ -42,10 +42,6 @@ struct Exchange {
   bool stopped = false, too_large = false;
 };
 
-bool is_redirect(int status) {
-  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
 std::unique_ptr<httplib::ClientImpl> make_client(const Url& url, Trust& trust) {
   if (url.scheme == "http") return std::make_unique<httplib::ClientImpl>(url.host, url.port);
   auto client = std::make_unique<httplib::SSLClient>(url.host, url.port);
@@ -88,16 +84,6 @@ Result<Exchange> exchange(const Url& url, const std::string& shown,
   return out;
 }
 
-/// Where a redirect leads, seen from `from`.
-std::string absolute(const Url& from, const std::string& location) {
-  if (location.find("://") != std::string::npos) return location;
-  std::string root = from.scheme + "://" + bracketed(from.host) + ":" + std::to_string(from.port);
-  if (location.starts_with("//")) return from.scheme + ":" + location;
-  if (location.starts_with('/')) return root + location;
-  std::string path = from.target.substr(0, from.target.find('?'));
-  return root + path.substr(0, path.rfind('/') + 1) + location;
-}
-
 }  // namespace
 
 Result<int64_t> http_download(const std::string& url,
@@ -121,7 +107,7 @@ Result<int64_t> http_download(const std::string& url,
     if (!is_redirect(done->status) || done->location.empty())
       return Error{"cannot fetch '" + shown + "': the server answered status " +
                    std::to_string(done->status)};
-    next = absolute(*at, done->location);
+    next = redirected(*at, done->location);
   }
   return Error{"cannot fetch '" + shown + "': more than " + std::to_string(limits.redirects) +
                " redirects"};

@@ -60,10 +60,13 @@ void add_chain(SSL_CTX* context, const std::string& pem) {
 class HttpSession::Impl {
  public:
   using Fault = HttpSession::Fault;
+  using Sink = HttpSession::Sink;
+  using Head = HttpSession::Head;
 
   explicit Impl(HttpServerAddress address) : address_(std::move(address)) {}
 
-  Result<HttpReply> send(const HttpCall& call, const std::function<bool(std::string_view)>* sink) {
+  /// `sink` null: the body is the reply's.
+  Result<HttpReply> send(const HttpCall& call, const Sink* sink, const Head& head) {
     std::shared_ptr<httplib::ClientImpl> client;
     fault_ = Fault::Hopeless;
     if (Result<bool> ready = open(client); !ready) return ready.error();
@@ -71,6 +74,10 @@ class HttpSession::Impl {
     HttpReply reply;
     bool too_large = false;
     httplib::Request request = request_of(call, reply, sink, too_large);
+    request.response_handler = [&](const httplib::Response& r) {
+      take_headers(r, reply);
+      return !head || !streamed(reply) || head(reply);
+    };
     std::ifstream file;
     if (!call.file.empty() && !attach(file, call.file, request)) {
       fault_ = Fault::Hopeless;
@@ -79,11 +86,11 @@ class HttpSession::Impl {
     const httplib::Result result = client->send(request);
     if (cancelled_) return Error{"the request was cancelled"};
     if (too_large) return Error{"the answer of " + shown() + " is too large"};
-    const bool stopped = sink && reply.status == 200 && result.error() == httplib::Error::Canceled;
+    const bool stopped = sink && streamed(reply) && result.error() == httplib::Error::Canceled;
     fault_ = result || stopped ? Fault::None : fault_of(result.error());
     if (!result && !stopped)
       return Error{shown() + ": " + failure_text(static_cast<int>(result.error()), trust_name_)};
-    if (result) take_headers(*result, reply);
+    if (result) take_headers(*result, reply);  // without a body nobody has seen them yet
     return reply;
   }
 
@@ -100,27 +107,36 @@ class HttpSession::Impl {
   }
 
  private:
-  httplib::Request request_of(const HttpCall& call, HttpReply& reply,
-                              const std::function<bool(std::string_view)>* sink, bool& too_large) {
+  static bool streamed(const HttpReply& reply) {
+    return reply.status == 200 || reply.status == 206;
+  }
+
+  httplib::Request request_of(const HttpCall& call, HttpReply& reply, const Sink* sink,
+                              bool& too_large) {
     httplib::Request request;
     request.method = call.method;
     request.path = prefix_ + call.target;
     for (const auto& [name, value] : call.headers) request.headers.emplace(name, value);
     request.headers.emplace("User-Agent", "tinderbox");
-    request.body = call.body;
-    request.response_handler = [&reply](const httplib::Response& r) {
-      reply.status = r.status;
-      return true;
-    };
+    attach(call.body, request);
     request.content_receiver = [this, &reply, &too_large, sink](const char* data, size_t n,
                                                                 uint64_t, uint64_t) {
       if (cancelled_) return false;
-      if (sink && reply.status == 200) return (*sink)({data, n});
+      if (sink && streamed(reply)) return (*sink)({data, n});
       reply.body.append(data, n);
       too_large = reply.body.size() > kLargestAnswer;
       return !too_large;
     };
     return request;
+  }
+
+  /// Where it lies: httplib would copy it twice.
+  static void attach(const Bytes& body, httplib::Request& request) {
+    if (body.empty()) return;
+    request.content_length_ = body.size();
+    request.content_provider_ = [&body](size_t at, size_t length, httplib::DataSink& to) {
+      return to.write(body.data() + at, length);
+    };
   }
 
   /// The body comes from the file part by part.
@@ -243,11 +259,10 @@ HttpSession::HttpSession(HttpServerAddress address)
     : impl_(std::make_unique<Impl>(std::move(address))) {}
 HttpSession::~HttpSession() = default;
 
-Result<HttpReply> HttpSession::call(const HttpCall& call) { return impl_->send(call, nullptr); }
+Result<HttpReply> HttpSession::call(const HttpCall& call) { return impl_->send(call, nullptr, {}); }
 
-Result<HttpReply> HttpSession::stream(const HttpCall& call,
-                                      const std::function<bool(std::string_view)>& sink) {
-  return impl_->send(call, &sink);
+Result<HttpReply> HttpSession::stream(const HttpCall& call, const Sink& sink, const Head& head) {
+  return impl_->send(call, &sink, head);
 }
 
 HttpSession::Fault HttpSession::fault() const { return impl_->fault(); }

@@ -47,9 +47,12 @@ class HttpSession {
 
   /// Any status is an answer. At most 256 MiB. Errors, one line: unreachable, untrusted, cut short.
   Result<HttpReply> call(const HttpCall& call);
-  /// The body of a 200 answer goes to `sink` part by part (false: stop); that of another status is
-  /// in the reply. Returns when the server ended it, or after cancel().
-  Result<HttpReply> stream(const HttpCall& call, const std::function<bool(std::string_view)>& sink);
+  using Sink = std::function<bool(std::string_view)>;
+  using Head = std::function<bool(const HttpReply&)>;
+  /// The body of an answer 200 or 206 goes to `sink` part by part (false: stop); that of another
+  /// status is in the reply. `head` sees status and headers of such an answer before (false: no
+  /// body is wanted). Returns when the server ended it, or after cancel().
+  Result<HttpReply> stream(const HttpCall& call, const Sink& sink, const Head& head = {});
   /// Why the last call had no answer.
   enum class Fault : uint8_t {
     None,

@@ -84,6 +84,31 @@ std::optional<Url> parse_url(const std::string& text) {
   return clean ? std::optional(url) : std::nullopt;
 }
 
+std::string server_of(const std::string& url) {
+  const size_t colon = url.find("://");
+  return url.substr(0, colon == std::string::npos ? 0 : url.find_first_of("/?#", colon + 3));
+}
+
+std::string target_of(const std::string& url) {
+  const size_t end = server_of(url).size();
+  std::string target = url.substr(end, url.find('#', end) - end);
+  return target.starts_with('/') ? target : "/" + target;
+}
+
+std::string redirected(const Url& from, const std::string& location) {
+  if (location.find("://") != std::string::npos) return location;
+  const std::string root =
+      from.scheme + "://" + bracketed(from.host) + ":" + std::to_string(from.port);
+  if (location.starts_with("//")) return from.scheme + ":" + location;
+  if (location.starts_with('/')) return root + location;
+  const std::string path = from.target.substr(0, from.target.find('?'));
+  return root + path.substr(0, path.rfind('/') + 1) + location;
+}
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
 std::string shown_url(const std::string& url) {
   std::string out = url.substr(0, url.find_first_of("?#"));
   size_t start = out.find("://");

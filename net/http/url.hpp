@@ -15,6 +15,14 @@ struct Url {
 /// scheme://[user[:password]@]host[:port][/path][?query]. None: it is no such URL.
 std::optional<Url> parse_url(const std::string& text);
 
+/// scheme://authority of `url`.
+std::string server_of(const std::string& url);
+/// What stands behind that: path and query, at least a slash.
+std::string target_of(const std::string& url);
+/// Where a redirect to `location` leads, seen from `from`.
+std::string redirected(const Url& from, const std::string& location);
+bool is_redirect(int status);
+
 /// `url` without password, query and fragment, as it may be shown.
 std::string shown_url(const std::string& url);
 

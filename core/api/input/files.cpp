@@ -17,20 +17,32 @@ constexpr size_t kRecordsBatch = 256 << 10;
 constexpr size_t kWholeBatch = 1 << 20;
 constexpr const char* kMagic = "tinderbox objects 1 ";
 
+Bytes all_of(net::ByteSource& bytes) {
+  Bytes all;
+  for (size_t got = kWholeBatch; got == kWholeBatch;) {
+    const size_t had = all.size();
+    all.resize(had + kWholeBatch);
+    got = or_throw(bytes.read(all.data() + had, kWholeBatch));
+    all.resize(had + got);
+  }
+  return all;
+}
+
 std::string content_of(const std::string& path, TaskContext& context) {
   auto bytes =
       net::decompressed(net::compression_of(path),
                         net::bytes_of(or_throw(context.services->files().open(path))), path);
-  std::string content;
-  for (size_t got = kWholeBatch; got == kWholeBatch;) {
-    const size_t had = content.size();
-    content.resize(had + kWholeBatch);
-    got = or_throw(bytes->read(content.data() + had, kWholeBatch));
-    content.resize(had + got);
-  }
+  std::string content = all_of(*bytes);
   context.metrics.input_bytes += static_cast<int64_t>(content.size());
   ++context.metrics.input_records;
   return content;
+}
+
+/// `over`: bytes behind the last whole record.
+void require_whole(const std::string& path, int64_t over) {
+  if (over != 0)
+    throw std::runtime_error("Partial record(length = " + std::to_string(over) +
+                             ") found at the end of " + shown_path(path));
 }
 
 class WholeFilesCursor final : public Cursor<WholeFilesNode::Record> {
@@ -40,7 +52,7 @@ class WholeFilesCursor final : public Cursor<WholeFilesNode::Record> {
   bool next(Sink<WholeFilesNode::Record> out) override {
     if (at_ == paths_.size()) return false;
     const std::string& path = paths_[at_++];
-    return out({"file:" + path, content_of(path, context_)}) && at_ < paths_.size();
+    return out({url_of(path), content_of(path, context_)}) && at_ < paths_.size();
   }
 
  private:
@@ -53,8 +65,10 @@ class FixedRecordsCursor final : public Cursor<std::string_view> {
  public:
   FixedRecordsCursor(const InputSplit& split, int64_t length, TaskContext& context)
       : context_(context),
-        bytes_(net::bytes_of(or_throw(context.services->files().open(split.path)), split.offset)),
+        bytes_(net::bytes_of(or_throw(context.services->files().open(split.path)), split.offset,
+                             split.offset + split.length)),
         path_(split.path),
+        to_the_end_(split.length == kToTheEnd),
         length_(static_cast<size_t>(length)),
         left_(split.length) {
     buffer_.resize(std::max<size_t>(kRecordsBatch / length_, 1) * length_);
@@ -62,11 +76,13 @@ class FixedRecordsCursor final : public Cursor<std::string_view> {
   bool next(Sink<std::string_view> out) override {
     const auto wanted =
         static_cast<size_t>(std::min<int64_t>(left_, static_cast<int64_t>(buffer_.size())));
-    if (or_throw(bytes_->read(buffer_.data(), wanted)) != wanted)
-      throw std::runtime_error("'" + path_ + "' became shorter while it was read");
-    left_ -= static_cast<int64_t>(wanted);
-    context_.metrics.input_bytes += static_cast<int64_t>(wanted);
-    for (size_t at = 0; at < wanted; at += length_) {
+    const size_t got = or_throw(bytes_->read(buffer_.data(), wanted));
+    if (got != wanted && !to_the_end_)
+      throw std::runtime_error("'" + shown_path(path_) + "' became shorter while it was read");
+    require_whole(path_, static_cast<int64_t>(got % length_));
+    left_ = got == wanted ? left_ - static_cast<int64_t>(got) : 0;
+    context_.metrics.input_bytes += static_cast<int64_t>(got);
+    for (size_t at = 0; at < got; at += length_) {
       ++context_.metrics.input_records;
       if (!out(std::string_view(buffer_).substr(at, length_))) return false;
     }
@@ -77,6 +93,7 @@ class FixedRecordsCursor final : public Cursor<std::string_view> {
   TaskContext& context_;
   std::unique_ptr<net::ByteSource> bytes_;
   const std::string path_;
+  const bool to_the_end_;
   const size_t length_;
   int64_t left_;
   Bytes buffer_;
@@ -103,24 +120,24 @@ std::vector<InputSplit> split_records(const std::vector<InputFile>& files, int64
                                 std::to_string(length));
   int64_t total = 0;
   for (const InputFile& file : files) {
-    total += file.size;
-    if (file.size % length != 0)
-      throw std::runtime_error("Partial record(length = " + std::to_string(file.size % length) +
-                               ") found at the end of file:" + file.path);
+    total += std::max<int64_t>(file.size, 0);
+    if (file.size > 0) require_whole(file.path, file.size % length);
   }
   const int64_t goal = total / std::max(min_partitions, 1);
   const int64_t size = std::max<int64_t>(std::min(goal, kMaxSplit) / length, 1) * length;
   std::vector<InputSplit> splits;
-  for (const InputFile& file : files)
+  for (const InputFile& file : files) {
+    if (file.size < 0) splits.push_back({file.path, 0, kToTheEnd});
     for (int64_t at = 0; at < file.size; at += size)
       splits.push_back({file.path, at, std::min(size, file.size - at)});
+  }
   return splits;
 }
 
 std::vector<std::vector<std::string>> group_files(const std::vector<InputFile>& files,
                                                   int32_t min_partitions) {
   int64_t total = 0, group = 0;
-  for (const InputFile& file : files) total += file.size;
+  for (const InputFile& file : files) total += std::max<int64_t>(file.size, 0);
   const int32_t parts = std::max(min_partitions, 1);
   const int64_t goal = (total + parts - 1) / parts;
   std::vector<std::vector<std::string>> groups;
@@ -130,7 +147,7 @@ std::vector<std::vector<std::string>> group_files(const std::vector<InputFile>& 
       group = 0;
     }
     groups.back().push_back(file.path);
-    group += file.size;
+    group += std::max<int64_t>(file.size, 0);
   }
   return groups;
 }
@@ -158,9 +175,12 @@ void ObjectPart::commit() {
 namespace {
 
 Payload whole_file(const std::string& path, TaskContext& context) {
-  const auto file = or_throw(context.services->files().open(path));
-  context.metrics.input_bytes += file->size();
-  return or_throw(file->view(0, file->size()));
+  auto file = or_throw(context.services->files().open(path));
+  const int64_t size = file->size();
+  Payload all =
+      size >= 0 ? or_throw(file->view(0, size)) : Payload(all_of(*net::bytes_of(std::move(file))));
+  context.metrics.input_bytes += static_cast<int64_t>(all.size());
+  return all;
 }
 
 }  // namespace

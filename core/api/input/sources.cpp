@@ -50,6 +50,12 @@ class LineCursor final : public Cursor<std::string_view> {
 
   /// Where the bytes of a split begin.
   static int64_t before(const InputSplit& split) { return split.offset > 0 ? split.offset - 1 : 0; }
+  /// Where they end at the latest, if no line is longer than a batch.
+  static int64_t behind(const InputSplit& split) {
+    return split.length == kToTheEnd
+               ? kToTheEnd
+               : split.offset + split.length + static_cast<int64_t>(kTextBatch);
+  }
 
   bool next(Sink<std::string_view> out) override {
     if (done_) return false;
@@ -165,9 +171,10 @@ std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition,
                                                          TaskContext& context) const {
   const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
   auto file = or_throw(context.services->files().open(split.path));
-  auto bytes =
-      net::decompressed(net::compression_of(split.path),
-                        net::bytes_of(std::move(file), LineCursor::before(split)), split.path);
+  auto bytes = net::decompressed(
+      net::compression_of(split.path),
+      net::bytes_of(std::move(file), LineCursor::before(split), LineCursor::behind(split)),
+      split.path);
   return std::make_unique<LineCursor>(context, std::move(bytes), split);
 }
 

@@ -15,6 +15,7 @@
 #include "core/api/runtime/failure_options.hpp"
 #include "core/api/runtime/job_waiters.hpp"
 #include "core/backend/backend.hpp"
+#include "core/deploy/s3_access.hpp"
 #include "core/executor/app_files.hpp"
 #include "core/executor/process_blocks.hpp"
 #include "core/executor/task_services.hpp"
@@ -381,6 +382,8 @@ class RealDriverRuntime final : public DriverRuntime {
     options.scheduling_mode = pools_.mode;
     options.pools = pools_.pools;
     for (auto& [name, value] : file_properties_) options.properties[name] = value;
+    const std::map<std::string, std::string> variables = net::environment();
+    options.properties.merge(s3_keys_of({variables.begin(), variables.end()}, conf_));
     driver_ = std::make_unique<Driver>(std::move(options), program_codec());
     shell_ = std::make_unique<Shell<Driver, RealDriverRuntime>>(*loop_, *board_, *driver_, *this,
                                                                 "Driver");

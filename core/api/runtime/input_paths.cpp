@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
+#include <optional>
 
 #include "conf/values/resources.hpp"
 #include "net/files/byte_source.hpp"
+#include "net/http/url.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -45,23 +46,37 @@ std::vector<std::string> expand_braces(const std::string& pattern) {
   return all;
 }
 
-/// Paths that match an absolute pattern, one directory level after the other.
-std::vector<std::string> match(net::Files& files, const std::string& pattern) {
-  std::vector<std::string> found{""};
-  for (const auto& part : std::filesystem::path(pattern).relative_path()) {
-    std::vector<std::string> next;
-    for (const auto& base : found) {
+/// scheme://bucket before a key; empty: a path of this machine.
+std::string root_of(const std::string& path) {
+  if (net::place_of(path) == net::Place::Disk) return "";
+  return path.substr(0, path.find('/', path.find("://") + 3));
+}
+
+/// What a pattern matches.
+struct Match {
+  std::string path;
+  std::optional<net::FileStat> stat;  // if a directory told it
+};
+
+/// One directory level after the other. A directory of this machine that can't be listed holds
+/// nothing.
+Result<std::vector<Match>> match(net::Files& files, const std::string& pattern) {
+  const std::string root = root_of(pattern);
+  const bool disk = root.empty();
+  std::vector<Match> found{{root, {}}};
+  for (const auto& part : std::filesystem::path(pattern.substr(root.size())).relative_path()) {
+    std::vector<Match> next;
+    for (const auto& [base, stat] : found) {
       if (!is_glob(part.native())) {
-        const auto stat = files.stat(base + "/" + part.native());
-        if (stat && *stat) next.push_back(base + "/" + part.native());
+        next.push_back({base + "/" + part.native(), {}});
         continue;
       }
       const auto entries = files.list(base.empty() ? "/" : base);
+      if (!entries && !disk) return entries.error();
       if (!entries) continue;
       for (const auto& entry : *entries) {
-        if (!hidden(entry.name) && fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0) {
-          next.push_back(base + "/" + entry.name);
-        }
+        if (!hidden(entry.name) && fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0)
+          next.push_back({base + "/" + entry.name, entry.stat});
       }
     }
     found = std::move(next);
@@ -69,68 +84,133 @@ std::vector<std::string> match(net::Files& files, const std::string& pattern) {
   return found;
 }
 
-Result<bool> add_file(net::Files& files, const std::string& path, int64_t size,
-                      std::vector<InputFile>& out) {
-  if (const auto suffix = net::unreadable_suffix(path); !suffix.empty())
-    return Error{"Input path is compressed: file:" + path +
-                 "; uncompress it first, of compressed "
-                 "files only .gz and .zst are read"};
-  // Tasks would try in vain, again and again. A pipe and a device can't be opened either.
-  if (const auto opened = files.open(path); !opened)
-    return Error{"Input path cannot be read: " + opened.error().message +
-                 "; give the user of driver and executors a regular file to read"};
-  out.push_back({path, size});
-  return true;
-}
+/// Collects what a list of paths names.
+class InputList {
+ public:
+  explicit InputList(net::Files& files) : files_(files) {}
+  std::vector<InputFile>& all() { return all_; }
 
-Result<bool> add(net::Files& files, const std::string& path, std::vector<InputFile>& out) {
-  const auto stat = files.stat(path);
-  if (!stat) return stat.error();
-  if (!*stat)
-    return Error{"Input path does not exist: file:" + path +
-                 "; check the path, driver and executors must see the same files"};
-  if (!(*stat)->directory) return add_file(files, path, (*stat)->size, out);
-  const auto entries = files.list(path);
-  if (!entries)
-    return Error{"Input path cannot be read: " + entries.error().message +
-                 "; check the permissions of the directory"};
-  for (const auto& entry : *entries) {
-    if (hidden(entry.name)) continue;
-    if (entry.stat.directory)
-      return Error{"Input path is not a file: file:" + path + "/" + entry.name +
-                   "; directories are not read through, name the inner ones by a pattern"};
-    if (auto added = add_file(files, path + "/" + entry.name, entry.stat.size, out); !added)
-      return added;
+  Result<bool> add_named(const std::string& named) {
+    const auto path = file_path(named);
+    if (!path) return path.error();
+    store_opened_ = false;
+    if (net::place_of(*path) == net::Place::Web) return add_url(*path);
+    if (is_glob(*path)) return add_pattern(*path);
+    const auto stat = files_.stat(*path);
+    if (!stat) return Error{kUnreadable + stat.error().message};
+    if (!*stat) return Error{"Input path does not exist: " + shown_path(*path) + advice(*path)};
+    return add(*path, **stat);
   }
-  return true;
-}
 
-Result<bool> add_named(net::Files& files, const std::string& named, std::vector<InputFile>& out) {
-  const auto path = local_path(named);
-  if (!path) return path.error();
-  if (!is_glob(*path)) return add(files, *path, out);
-  bool any = false;
-  for (const auto& pattern : expand_braces(*path)) {
-    for (const auto& found : match(files, pattern)) {
-      any = true;
-      if (auto added = add(files, found, out); !added) return added;
+ private:
+  static inline const std::string kUnreadable = "Input path cannot be read: ";
+  static std::string advice(const std::string& path) {
+    return net::place_of(path) == net::Place::Disk
+               ? "; check the path, driver and executors must see the same files"
+               : "; check bucket and key";
+  }
+
+  /// A query may have any character.
+  Result<bool> add_url(const std::string& url) {
+    const std::string path = url.substr(root_of(url).size());
+    if (path.substr(0, path.find('?')).find_first_of("*[{") != std::string::npos)
+      return Error{"Input path " + shown_path(url) +
+                   " has a pattern, but web servers cannot be searched; name each file, with %2A, "
+                   "%5B or %7B for a character that is meant"};
+    const auto stat = files_.stat(url);
+    if (!stat) return Error{kUnreadable + stat.error().message};
+    if (!*stat)
+      return Error{"Input path does not exist: " + shown_path(url) +
+                   "; the server answered status 404"};
+    return add(url, **stat);
+  }
+
+  Result<bool> add_pattern(const std::string& path) {
+    bool any = false;
+    for (const auto& pattern : expand_braces(path)) {
+      const auto matches = match(files_, pattern);
+      if (!matches) return Error{kUnreadable + matches.error().message};
+      for (const auto& [found, known] : *matches) {
+        const auto stat = known ? Result<std::optional<net::FileStat>>(known) : files_.stat(found);
+        if (!stat && net::place_of(found) != net::Place::Disk)
+          return Error{kUnreadable + stat.error().message};
+        if (!stat || !*stat) continue;
+        any = true;
+        if (auto added = add(found, **stat); !added) return added;
+      }
     }
+    if (any) return true;
+    return Error{"Input Pattern " + shown_path(path) + " matches 0 files; check the pattern"};
   }
-  if (!any) return Error{"Input Pattern file:" + *path + " matches 0 files; check the pattern"};
-  return true;
+
+  Result<bool> add(const std::string& path, const net::FileStat& stat) {
+    if (!stat.directory) return add_file(path, stat.size);
+    const auto entries = files_.list(path);
+    if (!entries)
+      return Error{kUnreadable + entries.error().message +
+                   "; check the permissions of the directory"};
+    for (const auto& entry : *entries) {
+      if (hidden(entry.name)) continue;
+      if (entry.stat.directory)
+        return Error{"Input path is not a file: " + shown_path(path) + "/" + entry.name +
+                     "; directories are not read through, name the inner ones by a pattern"};
+      if (auto added = add_file(path + "/" + entry.name, entry.stat.size); !added) return added;
+    }
+    return true;
+  }
+
+  Result<bool> add_file(const std::string& path, int64_t size) {
+    if (const auto suffix = net::unreadable_suffix(path); !suffix.empty())
+      return Error{"Input path is compressed: " + shown_path(path) +
+                   "; uncompress it first, of compressed "
+                   "files only .gz and .zst are read"};
+    // Tasks would try in vain, again and again. A pipe and a device can't be opened either.
+    if (const auto opened = opens(path); !opened)
+      return Error{kUnreadable + opened.error().message +
+                   "; give the user of driver and executors a regular file to read"};
+    all_.push_back({path, size});
+    return true;
+  }
+
+  /// Of a store one object stands for those beside it: each would cost a round trip. Of a web
+  /// server stat() has read the first byte.
+  Result<bool> opens(const std::string& path) {
+    const net::Place place = net::place_of(path);
+    if (place == net::Place::Web || (place == net::Place::Store && store_opened_)) return true;
+    store_opened_ = place == net::Place::Store;
+    const auto opened = files_.open(path);
+    return opened ? Result<bool>(true) : opened.error();
+  }
+
+  net::Files& files_;
+  std::vector<InputFile> all_;
+  bool store_opened_ = false;
+};
+
+Result<std::string> store_path(const std::string& named) {
+  const std::string root = root_of(named);
+  if (root.ends_with("//"))
+    return Error{"Path " + named + " names no bucket: it must be s3a://BUCKET/KEY"};
+  std::string key =
+      std::filesystem::path("/" + named.substr(root.size())).lexically_normal().native();
+  while (key.ends_with('/')) key.pop_back();
+  return root + key;
 }
 
 }  // namespace
 
-Result<std::string> local_path(const std::string& path) {
-  std::string local = path;
-  const size_t colon = path.find(':');
-  if (colon != std::string::npos && path.find('/') > colon) {
-    if (path.substr(0, colon) != "file") {
-      return Error{"No FileSystem for scheme \"" + path.substr(0, colon) + "\" of " + path +
-                   ": only file: is there"};
+Result<std::string> file_path(const std::string& named) {
+  const net::Place place = net::place_of(named);
+  if (place == net::Place::Store) return store_path(named);
+  if (place == net::Place::Web) return named;
+  std::string local = named;
+  const size_t colon = named.find(':');
+  if (colon != std::string::npos && named.find('/') > colon) {
+    if (named.substr(0, colon) != "file") {
+      return Error{"No FileSystem for scheme \"" + named.substr(0, colon) + "\" of " + named +
+                   ": only file:, s3a:, s3:, http: and https: are there"};
     }
-    local = conf::without_this_host(std::string_view(path).substr(colon + 1));
+    local = conf::without_this_host(std::string_view(named).substr(colon + 1));
     while (local.starts_with("//")) local.erase(0, 1);
   }
   if (local.empty())
@@ -140,23 +220,31 @@ Result<std::string> local_path(const std::string& path) {
   return whole;
 }
 
+std::string url_of(const std::string& path) {
+  return net::place_of(path) == net::Place::Disk ? "file:" + path : path;
+}
+
+std::string shown_path(const std::string& path) {
+  return net::place_of(path) == net::Place::Web ? net::shown_url(path) : url_of(path);
+}
+
 Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths) {
-  std::vector<InputFile> all;
+  InputList list(files);
   for (const auto& named : split_list(paths)) {
-    if (auto added = add_named(files, named, all); !added) return added.error();
+    if (auto added = list.add_named(named); !added) return added.error();
   }
-  return all;
+  return std::move(list.all());
 }
 
 std::vector<InputSplit> split_inputs(const std::vector<InputFile>& files, int32_t min_partitions) {
   int64_t total = 0;
-  for (const auto& file : files) total += file.size;
+  for (const auto& file : files) total += std::max<int64_t>(file.size, 0);
   const int64_t goal = total / std::max(min_partitions, 1);
   const int64_t size = std::max<int64_t>(1, std::min(goal, kMaxSplit));
   std::vector<InputSplit> splits;
   for (const auto& file : files) {
-    if (net::compression_of(file.path) != net::Compression::None) {
-      splits.push_back({file.path, 0, std::numeric_limits<int64_t>::max()});
+    if (file.size < 0 || net::compression_of(file.path) != net::Compression::None) {
+      splits.push_back({file.path, 0, kToTheEnd});
       continue;
     }
     int64_t left = file.size;

@@ -7,11 +7,18 @@
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/steps/action.hpp"
 #include "core/plan/or_throw.hpp"
+#include "net/log.hpp"
 
 namespace tinderbox::core {
 namespace {
 
 constexpr char kTemporary[] = "/_temporary";
+
+/// Whether attempts write beside the output and move their parts there. An object store shows a
+/// file only once it is committed, so there they write in place.
+bool parts_move(const std::string& directory) {
+  return net::place_of(directory) == net::Place::Disk;
+}
 
 std::string padded(const char* format, int64_t a) {
   char text[32];
@@ -31,41 +38,56 @@ void append_number(Bytes& out, double value) {
 }
 
 OutputDirectory::OutputDirectory(Context& context, const std::string& path)
-    : context_(context), path_(or_throw(local_path(path), "Cannot save")) {
+    : context_(context), path_(or_throw(file_path(path), "Cannot save")) {
   net::Files& files = context_.runtime().files();
-  const auto there = or_throw(files.stat(path_), "Cannot save to file:" + path_);
-  if (there)
-    throw std::runtime_error("Output directory file:" + path_ +
+  const std::string saving = "Cannot save to " + shown_path(path_);
+  if (net::place_of(path_) == net::Place::Web)
+    throw std::runtime_error(saving + ": web servers are only read; name a path or an s3a: URL");
+  if (or_throw(files.stat(path_), saving))
+    throw std::runtime_error("Output directory " + shown_path(path_) +
                              " already exists; remove it or name another one");
-  or_throw(files.make_directories(path_ + kTemporary), "Cannot save to file:" + path_);
+  or_throw(files.make_directories(path_ + kTemporary), saving);
 }
 
 void OutputDirectory::commit() {
   net::Files& files = context_.runtime().files();
-  or_throw(files.remove_tree(path_ + kTemporary), "Cannot finish file:" + path_);
-  auto marker = or_throw(files.create(path_ + "/_SUCCESS"), "Cannot finish file:" + path_);
-  or_throw(marker->commit(), "Cannot finish file:" + path_);
+  const std::string finishing = "Cannot finish " + shown_path(path_);
+  or_throw(sweep(), finishing);
+  auto marker = or_throw(files.create(path_ + "/_SUCCESS"), finishing);
+  or_throw(marker->commit(), finishing);
 }
 
-void OutputDirectory::abort() { (void)context_.runtime().files().remove_tree(path_ + kTemporary); }
+void OutputDirectory::abort() { (void)sweep(); }
+
+Result<bool> OutputDirectory::sweep() {
+  net::Files& files = context_.runtime().files();
+  if (parts_move(path_)) return files.remove_tree(path_ + kTemporary);
+  // The output is whole without it: a store may let its users write, but not list uploads.
+  if (const auto swept = files.discard_uncommitted(path_); !swept)
+    net::log(net::Level::Warn, "Output", swept.error().message);
+  return true;
+}
 
 PartFile::PartFile(const std::string& directory, TaskContext& context, net::Compression how)
     : context_(context), how_(how) {
   const std::string part =
       padded("/part-%05lld", context.partition) + std::string(net::suffix_of(how));
-  attempt_directory_ = directory + kTemporary + "/attempt_" + std::to_string(context.stage.value) +
-                       padded("_%06lld_", context.partition) + std::to_string(context.id.value);
-  attempt_path_ = attempt_directory_ + part;
-  final_path_ = directory + part;
-  or_throw(context.services->files().make_directories(attempt_directory_),
-           "Cannot write " + attempt_path_);
+  final_path_ = attempt_path_ = directory + part;
+  if (parts_move(directory)) {
+    attempt_directory_ = directory + kTemporary + "/attempt_" +
+                         std::to_string(context.stage.value) +
+                         padded("_%06lld_", context.partition) + std::to_string(context.id.value);
+    attempt_path_ = attempt_directory_ + part;
+    or_throw(context.services->files().make_directories(attempt_directory_),
+             "Cannot write " + attempt_path_);
+  }
   file_ =
       or_throw(context.services->files().create(attempt_path_), "Cannot write " + attempt_path_);
 }
 
 PartFile::~PartFile() {
   file_.reset();
-  (void)context_.services->files().remove_tree(attempt_directory_);
+  if (!attempt_directory_.empty()) (void)context_.services->files().remove_tree(attempt_directory_);
 }
 
 void PartFile::flush() {
@@ -77,15 +99,19 @@ void PartFile::flush() {
 
 void PartFile::commit() {
   flush();
-  or_throw(file_->commit(), "Cannot write " + attempt_path_);
+  const bool moves = attempt_path_ != final_path_;
+  if (moves) or_throw(file_->commit(), "Cannot write " + attempt_path_);
   check_killed(context_);
   if (!context_.services->may_commit({0, context_.stage, context_.stage_attempt, context_.partition,
                                       context_.attempt, context_.id})) {
     check_killed(context_);
     throw CommitDeniedException{context_.stage, context_.partition, context_.attempt};
   }
-  or_throw(context_.services->files().rename(attempt_path_, final_path_),
-           "Cannot move " + attempt_path_);
+  if (moves)
+    or_throw(context_.services->files().rename(attempt_path_, final_path_),
+             "Cannot move " + attempt_path_);
+  else
+    or_throw(file_->commit(), "Cannot write " + final_path_);
   context_.metrics.output_records += lines_;
 }
 

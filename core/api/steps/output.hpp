@@ -1,4 +1,5 @@
-// Saving text: each task writes a file of its own and moves it into place once the driver lets it.
+// Saving text: each task writes a file of its own and moves it into place, or completes it there,
+// once the driver lets it.
 #pragma once
 
 #include "core/api/context.hpp"
@@ -14,7 +15,8 @@ using net::Compression;
 
 namespace tinderbox::core {
 
-/// The driver's side of one save. Source: Hadoop FileOutputCommitter, algorithm 2.
+/// The driver's side of one save. Source: Hadoop FileOutputCommitter, algorithm 2; for object
+/// stores hadoop-aws MagicS3GuardCommitter, but that a task completes its uploads itself.
 class OutputDirectory {
  public:
   /// Errors: throws std::runtime_error `Output directory P already exists`, or when it cannot be
@@ -27,6 +29,8 @@ class OutputDirectory {
   void abort();
 
  private:
+  /// Removes what attempts left behind.
+  Result<bool> sweep();
   Context& context_;
   std::string path_;
 };
@@ -54,7 +58,8 @@ class PartFile {
   void flush();
   TaskContext& context_;
   net::Compression how_;
-  std::string attempt_directory_, attempt_path_, final_path_;
+  std::string attempt_directory_;  // empty: it is written in place
+  std::string attempt_path_, final_path_;
   std::unique_ptr<net::WriteFile> file_;
   Bytes buffer_;
   int64_t lines_ = 0;

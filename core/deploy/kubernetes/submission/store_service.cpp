@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "net/http/http_session.hpp"
+#include "net/http/url.hpp"
 #include "net/mutex.hpp"
 
 namespace tinderbox::core::kubernetes {
@@ -10,11 +11,6 @@ namespace {
 
 /// A store may take its time over a large file, once it has all of it.
 constexpr Duration kAnswerTimeout = std::chrono::minutes(5);
-
-/// scheme://host:port before the path.
-std::string server_of(const std::string& url) {
-  return url.substr(0, url.find('/', url.find("://") + 3));
-}
 
 }  // namespace
 
@@ -33,7 +29,7 @@ class StoreService::Impl {
   void ask(AskStore what) {
     if (thread_.joinable()) thread_.join();
     net::HttpServerAddress address;
-    address.url = server_of(what.url);
+    address.url = net::server_of(what.url);
     address.answer_timeout = kAnswerTimeout;
     net::Lock lock(mutex_);
     session_ = std::make_unique<net::HttpSession>(std::move(address));
@@ -48,7 +44,7 @@ class StoreService::Impl {
   static ApiAnswered answer(net::HttpSession& session, const AskStore& what) {
     ApiAnswered answered;
     answered.ticket = what.ticket;
-    net::HttpCall call{what.method, what.url.substr(server_of(what.url).size()), {}, {}, what.file};
+    net::HttpCall call{what.method, net::target_of(what.url), {}, {}, what.file};
     if (what.method == "GET") call.headers["Range"] = "bytes=0-0";
     const Result<net::HttpReply> reply = session.call(call);
     if (reply) {

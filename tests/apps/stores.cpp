@@ -1,0 +1,121 @@
+// An application that reads and writes wherever it is told: stores STEP ARGUMENTS…. Run by
+// tests/processes/cluster/s3_test.sh.
+#include <signal.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <thread>
+
+#include "core/api/tinderbox.hpp"
+
+namespace {
+
+using namespace tinderbox;
+using Args = std::span<const std::string>;
+
+void require(bool ok, const std::string& what) {
+  if (!ok) throw std::runtime_error("STORES TEST: " + what);
+}
+
+int64_t number(std::string_view text) {
+  int64_t n = -1;
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+/// IN PARTS LINES: lines 1 … LINES are there, each once.
+void once(Context& context, Args args) {
+  const auto wanted = number(args[2]);
+  auto lines = context.text_file(args[0], static_cast<int32_t>(number(args[1])));
+  auto counts = lines.map([](std::string_view l) { return std::pair(number(l), int64_t{1}); })
+                    .reduce_by_key([](int64_t a, int64_t b) { return a + b; });
+  require(counts.count() == wanted, std::to_string(counts.count()) + " different lines");
+  require(
+      counts.filter([](const std::pair<int64_t, int64_t>& c) { return c.second != 1; }).is_empty(),
+      "a line was read twice");
+  require(lines.count() == wanted, "lines that are no numbers");
+  std::printf("%d partitions\n", lines.num_partitions());
+}
+
+/// OUT: what is written compressed, as objects, checkpointed, is read back.
+void kinds(Context& context, Args args) {
+  const std::string& out = args[0];
+  auto numbers = context.range(1, 200001, 1, 3);
+  for (const Compression how : {Compression::Gzip, Compression::Zstd}) {
+    const std::string place = out + (how == Compression::Gzip ? "/gz" : "/zst");
+    numbers.save_as_text_file(place, how);
+    require(context.text_file(place)
+                    .map([](std::string_view l) { return number(l); })
+                    .reduce([](int64_t a, int64_t b) { return a + b; }) == 20000100000,
+            "other numbers in " + place);
+  }
+  numbers.save_as_object_file(out + "/objects");
+  require(context.object_file<int64_t>(out + "/objects").collect() == numbers.collect(),
+          "other objects");
+  require(context.whole_text_files(out + "/gz").count() == 3, "not three whole files");
+  context.set_checkpoint_dir(out + "/checkpoints");
+  auto squares = numbers.map([](int64_t x) { return x * x; });
+  squares.checkpoint();
+  require(squares.count() == 200000 && squares.is_checkpointed(), "no checkpoint");
+  require(squares.take(3) == std::vector<int64_t>{1, 4, 9}, "another checkpoint");
+}
+
+/// IN LENGTH: how many records.
+void records(Context& context, Args args) {
+  std::printf("%lld records\n",
+              static_cast<long long>(context.binary_records(args[0], number(args[1])).count()));
+}
+
+/// Two partitions of 20 MB of numbered lines; the first attempts at the second one end as `Fault`
+/// says after 18 MB, when a part of the upload was sent.
+template <class Fault>
+void disturbed(Context& context, const std::string& out, Fault) {
+  context.range(0, 2000000, 1, 2)
+      .map([](int64_t x) {
+        const TaskContext* task = TaskContext::current();
+        if (x == 1900000) Fault{}(task->attempt);
+        return std::to_string(x + 1) + " and filling so";
+      })
+      .save_as_text_file(out);
+}
+struct Throws {
+  void operator()(int32_t attempt) const {
+    if (attempt == 0) throw std::runtime_error("the first attempt fails");
+  }
+};
+struct AlwaysThrows {
+  void operator()(int32_t) const { throw std::runtime_error("every attempt fails"); }
+};
+struct Dies {
+  void operator()(int32_t attempt) const {
+    if (attempt == 0) raise(SIGKILL);
+  }
+};
+/// Until the other attempt is done and this one is killed.
+struct Lingers {
+  void operator()(int32_t attempt) const {
+    while (attempt == 0 && !TaskContext::current()->killed)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+};
+
+int run(Context& context, Args args) {
+  require(args.size() >= 2, "stores STEP ARGUMENTS…");
+  const std::map<std::string, void (*)(Context&, Args)> steps{
+      {"once", once},
+      {"kinds", kinds},
+      {"records", records},
+      {"throws", [](Context& c, Args a) { disturbed(c, a[0], Throws{}); }},
+      {"always-throws", [](Context& c, Args a) { disturbed(c, a[0], AlwaysThrows{}); }},
+      {"dies", [](Context& c, Args a) { disturbed(c, a[0], Dies{}); }},
+      {"lingers", [](Context& c, Args a) { disturbed(c, a[0], Lingers{}); }}};
+  steps.at(args[0])(context, args.subspan(1));
+  std::printf("%s: right\n", args[0].c_str());
+  return 0;
+}
+TINDERBOX_APPLICATION(stores, "reads and writes wherever it is told: STEP ARGUMENTS…", run);
+
+}  // namespace
