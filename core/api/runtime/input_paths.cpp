@@ -71,10 +71,6 @@ std::vector<std::string> match(net::Files& files, const std::string& pattern) {
 
 Result<bool> add_file(net::Files& files, const std::string& path, int64_t size,
                       std::vector<InputFile>& out) {
-  if (const auto suffix = net::unreadable_suffix(path); !suffix.empty())
-    return Error{"Input path is compressed: file:" + path +
-                 "; uncompress it first, of compressed "
-                 "files only .gz and .zst are read"};
   // Tasks would try in vain, again and again. A pipe and a device can't be opened either.
   if (const auto opened = files.open(path); !opened)
     return Error{"Input path cannot be read: " + opened.error().message +
@@ -140,11 +136,17 @@ Result<std::string> local_path(const std::string& path) {
   return whole;
 }
 
-Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths) {
+Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths,
+                                           bool as_they_are) {
   std::vector<InputFile> all;
   for (const auto& named : split_list(paths)) {
     if (auto added = add_named(files, named, all); !added) return added.error();
   }
+  for (const auto& file : all)
+    if (!as_they_are && !net::unreadable_suffix(file.path).empty())
+      return Error{"Input path is compressed: file:" + file.path +
+                   "; uncompress it first, of compressed "
+                   "files only .gz, .zst and .deflate are read"};
   return all;
 }
 
