@@ -62,6 +62,11 @@ class Context {
   Rdd<std::pair<std::string, std::string>> whole_text_files(const std::string& path,
                                                             int32_t min_partitions = 0,
                                                             Site site = Site::current());
+  /// The same, but the bytes of the files as they are: nothing is uncompressed. Source: Spark
+  /// SparkContext.binaryFiles.
+  Rdd<std::pair<std::string, std::string>> binary_files(const std::string& path,
+                                                        int32_t min_partitions = 0,
+                                                        Site site = Site::current());
   /// Records of `length` bytes. Errors: a file that does not hold whole records.
   Rdd<std::string_view> binary_records(const std::string& path, int64_t length,
                                        Site site = Site::current());
@@ -69,6 +74,12 @@ class Context {
   /// another one, or the file damaged.
   template <class T>
   Rdd<T> object_file(const std::string& path, Site site = Site::current());
+  /// Keys and values of Hadoop's sequence files, as save_as_sequence_file() and Spark write them: K
+  /// and V are those of its table of types. Errors: a task fails where a file holds other classes,
+  /// is compressed by a codec that is not read here, or damaged.
+  template <class K, class V>
+  Rdd<std::pair<K, V>> sequence_file(const std::string& path, int32_t min_partitions = 0,
+                                     Site site = Site::current());
   /// Partition i holds values[i].first and would rather run on the hosts values[i].second. Source:
   /// Spark SparkContext.makeRDD.
   template <class T>
@@ -218,6 +229,10 @@ class Context {
 
  private:
   std::vector<std::string> files_at(const std::string& path);
+  std::vector<Bytes> sequence_splits(const std::string& path, int32_t min_partitions);
+  Rdd<std::pair<std::string, std::string>> whole_files(const std::string& path,
+                                                       int32_t min_partitions, bool as_they_are,
+                                                       const Making& making);
   core::JobRequest new_job(const char* operation, const Site& site) const;
   std::string call_site(const char* operation, const Site& site) const;
   struct State;

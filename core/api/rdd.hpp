@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/api/input/files.hpp"
+#include "core/api/input/sequence_file.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/shared.hpp"
 #include "core/api/steps/action.hpp"
@@ -423,6 +424,16 @@ Rdd<T> Context::object_file(const std::string& path, Site site) {
   for (const std::string& file : files_at(path)) node->source_data.push_back(core::to_bytes(file));
   node->num_partitions = static_cast<int32_t>(node->source_data.size());
   adopt(*node, {"MapPartitionsRDD", "objectFile", site}, {});
+  return {*this, std::move(node)};
+}
+
+template <class K, class V>
+Rdd<std::pair<K, V>> Context::sequence_file(const std::string& path, int32_t min_partitions,
+                                            Site site) {
+  auto node = std::make_unique<core::SequenceFileNode<K, V>>();
+  node->source_data = sequence_splits(path, min_partitions);
+  node->num_partitions = static_cast<int32_t>(node->source_data.size());
+  adopt(*node, {"HadoopRDD", "sequenceFile", site}, {});
   return {*this, std::move(node)};
 }
 

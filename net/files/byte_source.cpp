@@ -3,6 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -10,7 +11,9 @@ namespace tinderbox::net {
 namespace {
 
 constexpr size_t kInput = 128 << 10;
-constexpr int kGzip = 15 + 16;  // the largest window, a gzip header
+constexpr size_t kOutput = 4 << 10, kMoreOutput = 1 << 20;
+// The largest window; a gzip header, or zlib's own.
+constexpr int kGzip = 15 + 16, kZlib = 15;
 
 class FileBytes final : public ByteSource {
  public:
@@ -26,11 +29,24 @@ class FileBytes final : public ByteSource {
   int64_t at_;
 };
 
-/// What both kinds share: a part of the input at a time, the output as much as is asked for.
+class ViewBytes final : public ByteSource {
+ public:
+  explicit ViewBytes(std::string_view bytes) : left_(bytes) {}
+  Result<size_t> read(char* to, size_t n) override {
+    const size_t got = left_.copy(to, n);
+    left_.remove_prefix(got);
+    return got;
+  }
+
+ private:
+  std::string_view left_;
+};
+
+/// What all kinds share: a part of the input at a time, the output as much as is asked for.
 class Decompressor : public ByteSource {
  public:
-  Decompressor(std::unique_ptr<ByteSource> from, std::string name)
-      : from_(std::move(from)), name_(std::move(name)), input_(kInput) {}
+  Decompressor(std::unique_ptr<ByteSource> from, std::string name, size_t input)
+      : from_(std::move(from)), name_(std::move(name)), input_(input) {}
 
   Result<size_t> read(char* to, size_t n) final {
     size_t made = 0;
@@ -75,13 +91,13 @@ class Decompressor : public ByteSource {
   bool ended_ = false;
 };
 
-class Gunzip final : public Decompressor {
+class Inflate final : public Decompressor {
  public:
-  Gunzip(std::unique_ptr<ByteSource> from, std::string name)
-      : Decompressor(std::move(from), std::move(name)) {
-    if (inflateInit2(&stream_, kGzip) != Z_OK) throw std::bad_alloc();
+  Inflate(int header, std::unique_ptr<ByteSource> from, std::string name, size_t input)
+      : Decompressor(std::move(from), std::move(name), input) {
+    if (inflateInit2(&stream_, header) != Z_OK) throw std::bad_alloc();
   }
-  ~Gunzip() override { inflateEnd(&stream_); }
+  ~Inflate() override { inflateEnd(&stream_); }
 
  private:
   Result<size_t> step(char* to, size_t n) override {
@@ -98,7 +114,7 @@ class Gunzip final : public Decompressor {
       inside_ = false;
       inflateReset(&stream_);  // another member may follow
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      return damaged(stream_.msg ? stream_.msg : "no gzip data");
+      return damaged(stream_.msg ? stream_.msg : "no such data");
     }
     return size_t{room - stream_.avail_out};
   }
@@ -110,8 +126,8 @@ class Gunzip final : public Decompressor {
 
 class Unzstd final : public Decompressor {
  public:
-  Unzstd(std::unique_ptr<ByteSource> from, std::string name)
-      : Decompressor(std::move(from), std::move(name)), stream_(ZSTD_createDStream()) {
+  Unzstd(std::unique_ptr<ByteSource> from, std::string name, size_t input)
+      : Decompressor(std::move(from), std::move(name), input), stream_(ZSTD_createDStream()) {
     if (!stream_) throw std::bad_alloc();
   }
   ~Unzstd() override { ZSTD_freeDStream(stream_); }
@@ -133,9 +149,24 @@ class Unzstd final : public Decompressor {
   bool inside_ = false;
 };
 
-Bytes gzipped(std::string_view bytes) {
+std::unique_ptr<ByteSource> decompressor(Compression how, std::unique_ptr<ByteSource> from,
+                                         std::string name, size_t input) {
+  switch (how) {
+    case Compression::Gzip:
+      return std::make_unique<Inflate>(kGzip, std::move(from), std::move(name), input);
+    case Compression::Deflate:
+      return std::make_unique<Inflate>(kZlib, std::move(from), std::move(name), input);
+    case Compression::Zstd:
+      return std::make_unique<Unzstd>(std::move(from), std::move(name), input);
+    case Compression::None:
+      break;
+  }
+  return from;
+}
+
+Bytes deflated(int header, std::string_view bytes) {
   z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) !=
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, header, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK)
     throw std::bad_alloc();
   Bytes out(deflateBound(&stream, bytes.size()), 0);
@@ -164,42 +195,65 @@ std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t off
 
 Compression compression_of(std::string_view name) {
   if (name.ends_with(".gz") || name.ends_with(".gzip")) return Compression::Gzip;
+  if (name.ends_with(".deflate")) return Compression::Deflate;
   return name.ends_with(".zst") ? Compression::Zstd : Compression::None;
 }
 
 std::string_view suffix_of(Compression how) {
-  return how == Compression::Gzip ? ".gz" : how == Compression::Zstd ? ".zst" : "";
+  switch (how) {
+    case Compression::Gzip:
+      return ".gz";
+    case Compression::Zstd:
+      return ".zst";
+    case Compression::Deflate:
+      return ".deflate";
+    case Compression::None:
+      break;
+  }
+  return "";
 }
 
 std::string_view unreadable_suffix(std::string_view name) {
-  for (const std::string_view suffix : {".bz2", ".lz4", ".xz", ".snappy", ".deflate"})
+  for (const std::string_view suffix : {".bz2", ".lz4", ".xz", ".snappy"})
     if (name.ends_with(suffix)) return suffix;
   return {};
 }
 
 std::unique_ptr<ByteSource> decompressed(Compression how, std::unique_ptr<ByteSource> from,
                                          std::string name) {
-  switch (how) {
-    case Compression::Gzip:
-      return std::make_unique<Gunzip>(std::move(from), std::move(name));
-    case Compression::Zstd:
-      return std::make_unique<Unzstd>(std::move(from), std::move(name));
-    case Compression::None:
-      break;
-  }
-  return from;
+  return decompressor(how, std::move(from), std::move(name), kInput);
 }
 
 Bytes compressed(Compression how, std::string_view bytes) {
   switch (how) {
     case Compression::Gzip:
-      return gzipped(bytes);
+      return deflated(kGzip, bytes);
+    case Compression::Deflate:
+      return deflated(kZlib, bytes);
     case Compression::Zstd:
       return zstandard(bytes);
     case Compression::None:
       break;
   }
   return Bytes(bytes);
+}
+
+Result<Bytes> uncompressed(Compression how, std::string_view bytes, size_t most,
+                           const std::string& name) {
+  // One byte more than there is, so that the first read tells the end.
+  const auto from = decompressor(how, std::make_unique<ViewBytes>(bytes), name,
+                                 std::min(kInput, bytes.size() + 1));
+  Bytes out;
+  for (size_t have = 0;; have = out.size()) {
+    out.resize(have + std::clamp(have, kOutput, kMoreOutput));
+    const Result<size_t> got = from->read(out.data() + have, out.size() - have);
+    if (!got) return got.error();
+    const bool ended = *got < out.size() - have;
+    out.resize(have + *got);
+    if (out.size() > most)
+      return Error{"'" + name + "' is damaged: it holds more than it announces"};
+    if (ended) return out;
+  }
 }
 
 }  // namespace tinderbox::net

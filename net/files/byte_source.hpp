@@ -22,11 +22,12 @@ class ByteSource {
 std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset = 0,
                                      int64_t end = std::numeric_limits<int64_t>::max());
 
-enum class Compression : uint8_t { None, Gzip, Zstd };
-/// By the suffix of a name: .gz, .zst; None for all others, also for those that are compressed in
-/// another way (see unreadable_suffix()).
+/// Deflate: zlib's format, which Hadoop calls its default codec.
+enum class Compression : uint8_t { None, Gzip, Zstd, Deflate };
+/// By the suffix of a name: .gz, .zst, .deflate; None for all others, also for those that are
+/// compressed in another way (see unreadable_suffix()).
 Compression compression_of(std::string_view name);
-/// The suffix of what is compressed so: .gz, .zst.
+/// The suffix of what is compressed so: .gz, .zst, .deflate.
 std::string_view suffix_of(Compression how);
 /// The suffix by which `name` is compressed in a way that is not read here; empty: it is not.
 std::string_view unreadable_suffix(std::string_view name);
@@ -36,5 +37,8 @@ std::unique_ptr<ByteSource> decompressed(Compression how, std::unique_ptr<ByteSo
                                          std::string name);
 /// All of `bytes` as one member; None: as they are.
 Bytes compressed(Compression how, std::string_view bytes);
+/// All that `bytes` hold. Errors: as decompressed(); also when that is more than `most` bytes.
+Result<Bytes> uncompressed(Compression how, std::string_view bytes, size_t most,
+                           const std::string& name);
 
 }  // namespace tinderbox::net

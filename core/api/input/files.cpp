@@ -28,10 +28,10 @@ Bytes all_of(net::ByteSource& bytes) {
   return all;
 }
 
-std::string content_of(const std::string& path, TaskContext& context) {
+std::string content_of(const std::string& path, bool as_it_is, TaskContext& context) {
+  const auto how = as_it_is ? net::Compression::None : net::compression_of(path);
   auto bytes =
-      net::decompressed(net::compression_of(path),
-                        net::bytes_of(or_throw(context.services->files().open(path))), path);
+      net::decompressed(how, net::bytes_of(or_throw(context.services->files().open(path))), path);
   std::string content = all_of(*bytes);
   context.metrics.input_bytes += static_cast<int64_t>(content.size());
   ++context.metrics.input_records;
@@ -47,17 +47,18 @@ void require_whole(const std::string& path, int64_t over) {
 
 class WholeFilesCursor final : public Cursor<WholeFilesNode::Record> {
  public:
-  WholeFilesCursor(std::vector<std::string> paths, TaskContext& context)
-      : context_(context), paths_(std::move(paths)) {}
+  WholeFilesCursor(std::vector<std::string> paths, bool as_they_are, TaskContext& context)
+      : context_(context), paths_(std::move(paths)), as_they_are_(as_they_are) {}
   bool next(Sink<WholeFilesNode::Record> out) override {
     if (at_ == paths_.size()) return false;
     const std::string& path = paths_[at_++];
-    return out({url_of(path), content_of(path, context_)}) && at_ < paths_.size();
+    return out({url_of(path), content_of(path, as_they_are_, context_)}) && at_ < paths_.size();
   }
 
  private:
   TaskContext& context_;
   const std::vector<std::string> paths_;
+  const bool as_they_are_;
   size_t at_ = 0;
 };
 
@@ -104,7 +105,8 @@ class FixedRecordsCursor final : public Cursor<std::string_view> {
 std::unique_ptr<Cursor<WholeFilesNode::Record>> WholeFilesNode::open(int32_t partition,
                                                                      TaskContext& context) const {
   return std::make_unique<WholeFilesCursor>(
-      from_bytes<std::vector<std::string>>(source_bytes(*this, partition, context)), context);
+      from_bytes<std::vector<std::string>>(source_bytes(*this, partition, context)), as_they_are_,
+      context);
 }
 
 std::unique_ptr<Cursor<std::string_view>> FixedRecordsNode::open(int32_t partition,
@@ -204,17 +206,29 @@ std::optional<std::string_view> ObjectFile::next() {
 
 }  // namespace core
 
+Rdd<std::pair<std::string, std::string>> Context::whole_files(const std::string& path,
+                                                              int32_t min_partitions,
+                                                              bool as_they_are,
+                                                              const Making& making) {
+  if (min_partitions == 0) min_partitions = default_min_partitions();
+  const auto files = core::or_throw(core::list_inputs(runtime_.files(), path, as_they_are));
+  auto node = std::make_unique<core::WholeFilesNode>(as_they_are);
+  for (const auto& group : core::group_files(files, min_partitions))
+    node->source_data.push_back(core::to_bytes(group));
+  node->num_partitions = static_cast<int32_t>(node->source_data.size());
+  adopt(*node, making, {});
+  return {*this, std::move(node)};
+}
+
 Rdd<std::pair<std::string, std::string>> Context::whole_text_files(const std::string& path,
                                                                    int32_t min_partitions,
                                                                    Site site) {
-  if (min_partitions == 0) min_partitions = default_min_partitions();
-  auto node = std::make_unique<core::WholeFilesNode>();
-  for (const auto& group :
-       core::group_files(core::or_throw(core::list_inputs(runtime_.files(), path)), min_partitions))
-    node->source_data.push_back(core::to_bytes(group));
-  node->num_partitions = static_cast<int32_t>(node->source_data.size());
-  adopt(*node, {"WholeTextFileRDD", "wholeTextFiles", site}, {});
-  return {*this, std::move(node)};
+  return whole_files(path, min_partitions, false, {"WholeTextFileRDD", "wholeTextFiles", site});
+}
+
+Rdd<std::pair<std::string, std::string>> Context::binary_files(const std::string& path,
+                                                               int32_t min_partitions, Site site) {
+  return whole_files(path, min_partitions, true, {"BinaryFileRDD", "binaryFiles", site});
 }
 
 Rdd<std::string_view> Context::binary_records(const std::string& path, int64_t length, Site site) {

@@ -11,18 +11,23 @@
 
 namespace tinderbox::core {
 
-/// (URL, content) of each file of a partition. Source: Spark WholeTextFileRDD.
+/// (URL, content) of each file of a partition; `as_they_are`: compressed ones too. Source: Spark
+/// WholeTextFileRDD, BinaryFileRDD.
 class WholeFilesNode final
     : public OperatorNode<WholeFilesNode, std::pair<std::string, std::string>> {
  public:
   using Record = std::pair<std::string, std::string>;
-  WholeFilesNode() = default;
-  explicit WholeFilesNode(Decoder&) {}
-  void encode(Encoder&) const {}
+  explicit WholeFilesNode(bool as_they_are) : as_they_are_(as_they_are) {}
+  explicit WholeFilesNode(Decoder& in) : as_they_are_(in.scalar<uint8_t>() != 0) {}
+  void encode(Encoder& out) const { out.scalar(static_cast<uint8_t>(as_they_are_)); }
   std::unique_ptr<Cursor<Record>> open(int32_t partition, TaskContext& context) const override;
+
+ private:
+  bool as_they_are_;
 };
 
-/// Records of `length` bytes. Source: Spark BinaryFileRDD, Hadoop FixedLengthInputFormat.
+/// Records of `length` bytes. Source: Spark SparkContext.binaryRecords, Hadoop
+/// FixedLengthInputFormat.
 class FixedRecordsNode final : public OperatorNode<FixedRecordsNode, std::string_view> {
  public:
   explicit FixedRecordsNode(int64_t length) : length_(length) {}

@@ -220,6 +220,18 @@ class Actions {
     save(path, "saveAsObjectFile", site,
          [](const std::string& directory) { return core::SaveObjects{{directory}}; });
   }
+  /// Of pairs: one of Hadoop's sequence files a partition, for Context::sequence_file() and Spark;
+  /// in compressed blocks if it is said how. Errors: as above; std::invalid_argument for Zstd.
+  void save_as_sequence_file(const std::string& path, Compression how = Compression::None,
+                             Site site = Site::current()) const {
+    static_assert(core::kIs<T, std::pair>,
+                  "save_as_sequence_file() saves pairs: map each record to a std::pair of key and "
+                  "value");
+    core::require_sequence_codec(how);
+    save(path, "saveAsSequenceFile", site, [how](const std::string& directory) {
+      return core::SaveSequence{{directory}, {how}};
+    });
+  }
   std::map<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
     return self()
         .template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "countByValue", site)

@@ -160,10 +160,6 @@ class InputList {
   }
 
   Result<bool> add_file(const std::string& path, int64_t size) {
-    if (const auto suffix = net::unreadable_suffix(path); !suffix.empty())
-      return Error{"Input path is compressed: " + shown_path(path) +
-                   "; uncompress it first, of compressed "
-                   "files only .gz and .zst are read"};
     // Tasks would try in vain, again and again. A pipe and a device can't be opened either.
     if (const auto opened = opens(path); !opened)
       return Error{kUnreadable + opened.error().message +
@@ -228,11 +224,17 @@ std::string shown_path(const std::string& path) {
   return net::place_of(path) == net::Place::Web ? net::shown_url(path) : url_of(path);
 }
 
-Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths) {
+Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths,
+                                           bool as_they_are) {
   InputList list(files);
   for (const auto& named : split_list(paths)) {
     if (auto added = list.add_named(named); !added) return added.error();
   }
+  for (const auto& file : list.all())
+    if (!as_they_are && !net::unreadable_suffix(file.path).empty())
+      return Error{"Input path is compressed: " + shown_path(file.path) +
+                   "; uncompress it first, of compressed "
+                   "files only .gz, .zst and .deflate are read"};
   return std::move(list.all());
 }
 

@@ -37,9 +37,11 @@ std::string url_of(const std::string& path);
 std::string shown_path(const std::string& path);
 /// Files in order of path. Hidden ones (`.x`, `_x`) in directories and globs don't count.
 /// Errors: `Input path does not exist: file:/…`, and the like, one line; files compressed in
-/// a way that is not read here, pipes and devices are none that can be read; a pattern for a web
-/// server. Source: Hadoop FileInputFormat.listStatus, where HttpFileSystem can't list either.
-Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths);
+/// a way that is not read here (unless they are taken `as_they_are`), pipes and devices are none
+/// that can be read; a pattern for a web server. Source: Hadoop FileInputFormat.listStatus, where
+/// HttpFileSystem can't list either.
+Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths,
+                                           bool as_they_are = false);
 /// Splits of about total/min_partitions bytes, at most 128 MiB; the last one of a file may be 10 %
 /// longer. An empty file is one empty split; a compressed one, and one of unknown size, a split of
 /// any length. Source: Hadoop FileInputFormat.getSplits.

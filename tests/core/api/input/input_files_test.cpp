@@ -36,7 +36,7 @@ TEST_CASE("compressed text by its suffix, members behind each other, no split", 
   Context context(runtime);
   const std::string path = runtime.services.directory + "/in";
   const std::string text = numbers_text(100000);
-  for (const auto how : {Compression::Gzip, Compression::Zstd}) {
+  for (const auto how : {Compression::Gzip, Compression::Zstd, Compression::Deflate}) {
     const std::string file = path + std::string(net::suffix_of(how));
     const auto half = static_cast<ptrdiff_t>(text.size() / 2);
     write(runtime, file,
@@ -58,7 +58,7 @@ TEST_CASE("compressed text that is cut short or damaged fails its task with its 
   LocalRuntime runtime;
   Context context(runtime);
   const std::string text = numbers_text(1000);
-  for (const auto how : {Compression::Gzip, Compression::Zstd}) {
+  for (const auto how : {Compression::Gzip, Compression::Zstd, Compression::Deflate}) {
     const std::string file = runtime.services.directory + "/x" + std::string(net::suffix_of(how));
     const Bytes whole = net::compressed(how, text);
     for (const size_t n : {size_t{1}, whole.size() / 2, whole.size() - 1}) {
@@ -74,7 +74,7 @@ TEST_CASE("compressed text that is cut short or damaged fails its task with its 
 TEST_CASE("save_as_text_file compressed is read back", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
-  for (const auto how : {Compression::Gzip, Compression::Zstd}) {
+  for (const auto how : {Compression::Gzip, Compression::Zstd, Compression::Deflate}) {
     const std::string out = runtime.services.directory + "/out" + std::string(net::suffix_of(how));
     context.parallelize(upto(200000), 3).save_as_text_file(out, how);
     CHECK((*runtime.files().stat(out + "/part-00002" + std::string(net::suffix_of(how)))));
@@ -96,6 +96,24 @@ TEST_CASE("whole_text_files: a record a file, several a partition", "[rdd]") {
   CHECK(all.size() == 11);
   CHECK(all.at("file:" + dir + "/3") == std::string(100, 'a'));
   CHECK(all.at("file:" + dir + "/z.gz") == "two\nlines");
+}
+
+TEST_CASE("binary_files: the bytes as they are, compressed or not", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const std::string dir = runtime.services.directory + "/binary";
+  REQUIRE(runtime.files().make_directories(dir));
+  const Bytes gz = net::compressed(Compression::Gzip, "two\nlines"), raw("\0\xff\n", 3);
+  write(runtime, dir + "/a.gz", gz);
+  write(runtime, dir + "/b.bz2", raw);
+  write(runtime, dir + "/empty", "");
+  auto files = context.binary_files(dir, 3);
+  CHECK(files.num_partitions() > 1);
+  CHECK(files.collect_as_map() ==
+        std::map<std::string, std::string>{{"file:" + dir + "/a.gz", gz},
+                                           {"file:" + dir + "/b.bz2", raw},
+                                           {"file:" + dir + "/empty", ""}});
+  CHECK_THROWS_WITH(context.whole_text_files(dir), Contains("b.bz2") && Contains("compressed"));
 }
 
 TEST_CASE("binary_records: as many as there are, whatever the splits", "[rdd]") {
