@@ -55,7 +55,7 @@ int64_t millis_of(const std::string& text) {
 
 std::string written(const pugi::xml_document& document) {
   std::ostringstream out;
-  document.save(out, "", pugi::format_raw);
+  document.save(out, "", pugi::format_raw | pugi::format_no_declaration);
   return out.str();
 }
 

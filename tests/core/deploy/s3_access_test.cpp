@@ -94,3 +94,22 @@ TEST_CASE("where an object store is", "[s3]") {
   CHECK_THAT(refused(keys({{e, "ftp://h"}})), Contains("it must be http(s)://host[:port]"));
   CHECK_THAT(refused(keys({{e, "http://h/path"}})), Contains("it must be"));
 }
+
+TEST_CASE("what executors are told of the driver's variables: what no key says", "[s3]") {
+  const conf::Environment env{{"AWS_ACCESS_KEY_ID", "K"},          {"AWS_SECRET_ACCESS_KEY", "S"},
+                              {"AWS_SESSION_TOKEN", "T"},          {"AWS_ENDPOINT_URL", "http://h"},
+                              {"AWS_ENDPOINT_URL_S3", "http://s"}, {"AWS_REGION", ""},
+                              {"AWS_DEFAULT_REGION", "r"}};
+  using Keys = std::map<std::string, std::string>;
+  const Keys all{{"spark.hadoop.fs.s3a.access.key", "K"},
+                 {"spark.hadoop.fs.s3a.secret.key", "S"},
+                 {"spark.hadoop.fs.s3a.session.token", "T"},
+                 {"spark.hadoop.fs.s3a.endpoint", "http://s"},
+                 {"spark.hadoop.fs.s3a.endpoint.region", "r"}};
+  CHECK(core::s3_keys_of(env, {}) == all);
+  CHECK(core::s3_keys_of({}, {}).empty());
+  // Never one half of each.
+  CHECK(core::s3_keys_of(env, conf::Conf::of({{"spark.hadoop.fs.s3a.access.key", "own"},
+                                              {"spark.hadoop.fs.s3a.endpoint", "e"}})) ==
+        Keys{{"spark.hadoop.fs.s3a.endpoint.region", "r"}});
+}

@@ -105,7 +105,8 @@ start_worker worker2 --cores 1 --memory 1g --host 127.0.0.2
 check "a task that runs twice writes once" disturbed lingers "$master_url" --conf spark.speculation=true \
   --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1 --conf spark.speculation.quantile=0.5 \
   --conf spark.speculation.minTaskRuntime=10ms
-job_fails() { refused 'every attempt fails' s3 "$local" stores always-throws s3a://data/out/fails && [ ! -e "$dir/store/data/out/fails/_SUCCESS" ] && [ ! -e "$dir/store/data/out/fails/part-00001" ] && nothing_unfinished; }
+# One task after the other: a part that is on its way while its upload is aborted may stay in a store.
+job_fails() { refused 'every attempt fails' s3 'local[1]' stores always-throws s3a://data/out/fails && [ ! -e "$dir/store/data/out/fails/_SUCCESS" ] && [ ! -e "$dir/store/data/out/fails/part-00001" ] && nothing_unfinished; }
 check "a job that fails leaves no upload and no _SUCCESS" job_fails
 
 # Python's own server knows no ranges, the gateway does: it is a web server too.

@@ -158,3 +158,32 @@ TEST_CASE("make_rdd: a partition a value, with the hosts it would rather run on"
   CHECK(rdd.glom().collect() == std::vector<std::vector<int>>{{1}, {2}});
   CHECK(rdd.node()->preferred == std::vector<std::vector<std::string>>{{"a", "b"}, {}});
 }
+
+TEST_CASE("what paths name: of this machine, of object stores, of web servers", "[rdd]") {
+  struct Case {
+    std::string named, path, shown;
+  };
+  const Case cases[] = {
+      {"/a//b/../c/", "/a/c", "file:/a/c"},
+      {"file:///a", "/a", "file:/a"},
+      {"s3a://b//k/./l/", "s3a://b/k/l", "s3a://b/k/l"},
+      {"s3://b", "s3://b", "s3://b"},
+      {"s3a://b/", "s3a://b", "s3a://b"},
+      {"https://u:p@h/a//b?q=1", "https://u:p@h/a//b?q=1", "https://h/a//b"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.named);
+    CHECK(*core::file_path(c.named) == c.path);
+    CHECK(core::shown_path(c.path) == c.shown);
+  }
+  CHECK_THAT(core::file_path("s3a:///k").error().message, Contains("names no bucket"));
+  CHECK_THAT(core::file_path("hdfs://h/k").error().message, Contains("No FileSystem for scheme"));
+}
+
+TEST_CASE("a file of unknown size is one split, beside those that are cut", "[rdd]") {
+  const auto splits = core::split_inputs({{"http://h/x", -1}, {"/y", 100}}, 2);
+  CHECK(splits == std::vector<core::InputSplit>{
+                      {"http://h/x", 0, core::kToTheEnd}, {"/y", 0, 50}, {"/y", 50, 50}});
+  CHECK(core::split_records({{"http://h/x", -1}}, 7, 2) ==
+        std::vector<core::InputSplit>{{"http://h/x", 0, core::kToTheEnd}});
+}
