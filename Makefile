@@ -184,6 +184,11 @@ bench-kubernetes: test-packages all
 compare-kubernetes: test-packages all
 	@CASES=tests/kubernetes/compare tests/kubernetes/run.sh
 
+##: sequence files that Apache Spark (PyPI's pyspark) reads of tinderbox, and tinderbox of Spark
+.PHONY: compare-spark-files
+compare-spark-files: all $(B)/tests/spark_files
+	@tests/spark_files/run.sh
+
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=] [CHAOS_INSIDE=alone]
 .PHONY: chaos
 chaos: test-packages all $(B)/tests/chaos

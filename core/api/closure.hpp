@@ -16,6 +16,7 @@ template <class F, class... V>
 struct Captured {
   std::tuple<V...> values;
   template <class... A>
+    requires std::is_invocable_v<const F&, const V&..., A...>
   decltype(auto) operator()(A&&... a) const {
     return std::apply(
         [&](const V&... v) -> decltype(auto) { return F{}(v..., std::forward<A>(a)...); }, values);
@@ -37,6 +38,25 @@ template <class T>
 struct Datum {
   T value;
 };
+
+/// What f returns for these arguments.
+template <class F, class... A>
+struct Call {
+  static_assert(std::is_invocable_v<const F&, A...>,
+                "the function does not take what this operator calls it with: its doc says what "
+                "that is; take records by value or by const reference, a pair as one argument");
+  using Out = std::invoke_result_t<const F&, A...>;
+};
+template <class F, class... A>
+using Given = typename Call<F, A...>::Out;
+
+/// f(A…) gives something that becomes a T.
+template <class T, class F, class... A>
+consteval void check_gives() {
+  static_assert(std::is_constructible_v<T, Given<F, A...>>,
+                "the function must return what is combined: a value of the same type as its "
+                "arguments");
+}
 
 template <class V>
 consteval void check_captured() {

@@ -26,7 +26,15 @@ namespace core {
 
 /// The range type that a flat_map function returns gives the type of what flows on.
 template <class R>
-using Element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
+struct ElementOf {
+  static_assert(
+      requires(R& range) { *range.begin(); },
+      "the function must return a container of records, such as std::vector; to send them "
+      "on one by one name their type: flat_map<U>([](auto record, auto& emit) {...})");
+  using type = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
+};
+template <class R>
+using Element = typename ElementOf<R>::type;
 
 }  // namespace core
 
@@ -63,11 +71,15 @@ class Rdd : public Actions<T>,
 
   template <class F>
   auto map(F f, Site site = Site::current()) const {
-    using Out = std::decay_t<std::invoke_result_t<const F&, T>>;
-    return op<Out, core::MapOp>(std::move(f), "map", site);
+    using Out = std::decay_t<core::Given<F, T>>;
+    static_assert(!std::is_void_v<Out>,
+                  "map() needs a function that returns a record: foreach() is for others");
+    if constexpr (!std::is_void_v<Out>) return op<Out, core::MapOp>(std::move(f), "map", site);
   }
   template <class F>
   Rdd filter(F f, Site site = Site::current()) const {
+    static_assert(std::is_constructible_v<bool, core::Given<F, const T&>>,
+                  "filter() needs a function that returns a bool");
     return op<T, core::FilterOp>(std::move(f), "filter", site, true);
   }
   /// flat_map(f): f(record) returns a container. flat_map<U>(f): f(record, emit) calls emit(U) any
@@ -75,7 +87,7 @@ class Rdd : public Actions<T>,
   template <class U = void, class F>
   auto flat_map(F f, Site site = Site::current()) const {
     if constexpr (std::is_void_v<U>) {
-      using Out = core::Element<std::invoke_result_t<const F&, T>>;
+      using Out = core::Element<core::Given<F, T>>;
       return op<Out, core::FlatMapOp>(std::move(f), "flatMap", site);
     } else {
       return op<U, core::EmitOp>(std::move(f), "flatMap", site);
@@ -83,7 +95,7 @@ class Rdd : public Actions<T>,
   }
   template <class F>
   auto key_by(F f, Site site = Site::current()) const {
-    return op<std::pair<std::decay_t<std::invoke_result_t<const F&, const T&>>, T>, core::MapOp>(
+    return op<std::pair<std::decay_t<core::Given<F, const T&>>, T>, core::MapOp>(
         core::KeyBy<F>{std::move(f)}, "keyBy", site);
   }
 
@@ -94,7 +106,7 @@ class Rdd : public Actions<T>,
   template <class U = void, class F>
   auto map_partitions(F f, bool preserves_partitioning = false, Site site = Site::current()) const {
     if constexpr (std::is_void_v<U>) {
-      using Out = core::Element<std::invoke_result_t<const F&, Partition<T>&>>;
+      using Out = core::Element<core::Given<F, Partition<T>&>>;
       return whole<Out>(core::ReturnAll<F>{std::move(f)}, "mapPartitions", site,
                         preserves_partitioning);
     } else {
@@ -107,7 +119,7 @@ class Rdd : public Actions<T>,
   auto map_partitions_with_index(F f, bool preserves_partitioning = false,
                                  Site site = Site::current()) const {
     if constexpr (std::is_void_v<U>) {
-      using Out = core::Element<std::invoke_result_t<const F&, int32_t, Partition<T>&>>;
+      using Out = core::Element<core::Given<F, int32_t, Partition<T>&>>;
       return whole<Out>(core::ReturnIndexed<F>{std::move(f)}, "mapPartitionsWithIndex", site,
                         preserves_partitioning);
     } else {

@@ -59,9 +59,23 @@ concept Container = !TextLike<T> && !kIsArray<T> && requires(T& c, const T& fixe
   fixed.begin() != fixed.end();
   c.insert(c.end(), std::declval<typename T::value_type>());
 };
+/// Becomes any base of T: initialises the first element of T only if that is one.
 template <class T>
-concept PlainAggregate = std::is_class_v<T> && std::is_aggregate_v<T> && !kIsArray<T> &&
-                         !Container<T> && !HasRecordFields<T> && !Tupled<T>;
+struct BaseOf {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>)
+  operator B() const;
+};
+template <class T>
+concept HasBase = requires { T{BaseOf<T>{}}; };
+template <class T>
+concept HasManyFields = requires {
+  T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+};
+template <class T>
+concept PlainAggregate =
+    std::is_class_v<T> && std::is_aggregate_v<T> && !kIsArray<T> && !Container<T> &&
+    !HasRecordFields<T> && !Tupled<T> && (std::is_empty_v<T> || (!HasBase<T> && !HasManyFields<T>));
 
 /// Memory copies carry the value: no pointers, no padding, no value that some bytes don't have.
 template <class T>
@@ -93,6 +107,71 @@ inline constexpr bool kPlainMemory = plain_memory<T>();
 
 template <class T>
 inline constexpr bool kNoCodec = false;
+template <class T>
+inline constexpr bool kTied = false;
+template <class... A>
+inline constexpr bool kTied<std::tuple<A...>> = (std::is_lvalue_reference_v<A> && ...);
+
+/// Says why T cannot travel, once for all that want it to.
+template <class T>
+consteval void fail_codec() {
+  constexpr bool kWrongFields = requires(T& value) { value.record_fields(); } ||
+                                requires(T& value) { T::record_fields(value); };
+  if constexpr (std::is_array_v<T>)
+    static_assert(
+        kNoCodec<T>,
+        "tinderbox cannot turn an array inside a struct into bytes: make it a std::array");
+  else if constexpr (kWrongFields)
+    static_assert(
+        kNoCodec<T>,
+        "record_fields() must serve values to be read and to be filled: template <class "
+        "Self> static auto record_fields(Self& self) { return std::tie(self.a, self.b); }");
+  else if constexpr (std::is_aggregate_v<T> && HasBase<T>)
+    static_assert(kNoCodec<T>,
+                  "tinderbox cannot find the fields of a struct that has a base: write in it: "
+                  "template <class Self> static auto record_fields(Self& self) { return "
+                  "std::tie(self.a, self.b); }");
+  else if constexpr (std::is_aggregate_v<T> && HasManyFields<T>)
+    static_assert(kNoCodec<T>,
+                  "tinderbox finds the fields of a struct with at most 20: write in it: template "
+                  "<class Self> static auto record_fields(Self& self) { return std::tie(self.a, "
+                  "self.b); }");
+  else
+    static_assert(
+        kNoCodec<T>,
+        "tinderbox cannot turn this type into bytes. Pointers (smart ones too), functions, "
+        "threads, std::any, references, spans and Rdds cannot travel; for a class of your "
+        "own write in it: template <class Self> static auto record_fields(Self& self) { "
+        "return std::tie(self.a, self.b); }");
+}
+
+/// What is wrong with record_fields() or a constructor of T, if it has its own.
+template <class T>
+consteval bool check_record_fields() {
+  if constexpr (HasRecordFields<T>) {
+    static_assert(
+        kTied<decltype(T::record_fields(std::declval<T&>()))>,
+        "record_fields() must return std::tie(self.a, self.b): references to the members");
+    static_assert(std::is_default_constructible_v<T>,
+                  "a record that comes from bytes is made first and filled then: give this class a "
+                  "constructor without arguments");
+    return kTied<decltype(T::record_fields(std::declval<T&>()))> &&
+           std::is_default_constructible_v<T>;
+  }
+  return true;
+}
+/// The same of the parts of a tuple, which is made whole.
+template <class T>
+consteval bool check_made() {
+  if constexpr (kIs<T, std::tuple>)
+    return []<class... P>(std::type_identity<std::tuple<P...>>) {
+      return (check_made<P>() && ...);
+    }(std::type_identity<T>());
+  else if constexpr (std::is_default_constructible_v<T> || HasRecordFields<T>)
+    return check_record_fields<T>();
+  else
+    return fail_codec<T>(), false;
+}
 
 template <class T>
 void encode(Encoder& out, const T& value);
@@ -179,17 +258,12 @@ void encode(Encoder& out, const T& value) {
   } else if constexpr (kIsArray<T>) {
     for (const auto& v : value) encode(out, v);
   } else if constexpr (HasRecordFields<T> || Tupled<T> || PlainAggregate<T>) {
-    each_part(value, [&](const auto& part) { encode(out, part); });
+    if constexpr (check_record_fields<T>())
+      each_part(value, [&](const auto& part) { encode(out, part); });
   } else if constexpr (Container<T>)
     encode_container(out, value);
-  else {
-    static_assert(kNoCodec<T>,
-                  "tinderbox cannot turn this type into bytes. Pointers, references, spans and "
-                  "Rdds cannot travel; "
-                  "for a class of your own write in it: template <class Self> static auto "
-                  "record_fields(Self& "
-                  "self) { return std::tie(self.a, self.b); }");
-  }
+  else
+    fail_codec<T>();
 }
 
 template <class T>
@@ -217,17 +291,24 @@ T decode(Decoder& in) {
     return T(std::move(first), decode<typename T::second_type>(in));
   } else if constexpr (HasRecordFields<T> || Tupled<T> || kIsArray<T> || PlainAggregate<T>) {
     Decoder::Nested nested(in);
-    T value{};
-    if constexpr (kIsArray<T>) {
-      for (auto& part : value) part = decode<typename T::value_type>(in);
-    } else {
-      each_part(value, [&]<class P>(P& part) { part = decode<P>(in); });
+    if constexpr (check_made<T>()) {
+      T value{};
+      if constexpr (kIsArray<T>) {
+        for (auto& part : value) part = decode<typename T::value_type>(in);
+      } else {
+        each_part(value, [&]<class P>(P& part) {
+          if constexpr (std::is_array_v<P>)
+            fail_codec<P>();
+          else
+            part = decode<P>(in);
+        });
+      }
+      return value;
     }
-    return value;
   } else if constexpr (Container<T>)
     return decode_container<T>(in);
   else
-    static_assert(kNoCodec<T>, "tinderbox cannot make this type from bytes");
+    fail_codec<T>();
 }
 
 /// A value of type T to or from bytes of its own.

@@ -67,7 +67,9 @@ class FoundOnce {
 template <class T>
 class Broadcast {
  public:
-  static_assert(std::is_same_v<T, owned_t<T>>, "a broadcast value must own its bytes");
+  static_assert(std::is_same_v<T, owned_t<T>>,
+                "a broadcast value must own its bytes: text is passed as a "
+                "std::string");
   Broadcast() = default;
   Broadcast(Context& context, T value)
       : id_(context.new_broadcast_id()), driver_(std::make_shared<Driver>()) {
@@ -181,6 +183,9 @@ class Accumulator {
   /// On the driver it counts at once; in a task, when the task succeeds.
   template <class U>
   void add(const U& value) const {
+    static_assert(std::is_arithmetic_v<T> ? std::is_convertible_v<U, T>
+                                          : std::is_invocable_v<Merge, T&, const U&>,
+                  "add() was given what this accumulator does not add");
     if (auto* context = core::TaskContext::current()) {
       add_to(pending(*context).value, value);
     } else if (driver_) {
@@ -255,6 +260,8 @@ Accumulator<std::vector<T>, Append> Context::collection_accumulator(const std::s
 }
 template <class T, class Merge>
 Accumulator<T, Merge> Context::accumulator(T zero, Merge, const std::string& name) {
+  static_assert(std::is_invocable_v<Merge, T&, const T&>,
+                "the merge function of an accumulator is called as merge(T& into, const T& more)");
   return {*this, std::move(zero), name};
 }
 

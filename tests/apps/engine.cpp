@@ -146,6 +146,14 @@ void files(Context& c, const std::string& directory) {
                   .map([](std::string_view l) { return int64_t(l.size()); })
                   .sum() == 2890,
           "text_file of a glob");
+  const auto named =
+      c.range(0, 5000, 1, 3).map([](int64_t x) { return std::pair(x, "n" + std::to_string(x)); });
+  for (const auto how : {Compression::None, Compression::Deflate, Compression::Gzip}) {
+    const std::string path = directory + "/pairs" + std::to_string(static_cast<int>(how));
+    named.save_as_sequence_file(path, how);
+    require(c.sequence_file<int64_t, std::string>(path, 9).collect() == named.collect(),
+            "save_as_sequence_file, sequence_file");
+  }
   c.set_checkpoint_dir(directory + "/checkpoints");
   auto rdd = c.range(0, 100, 1, 3).map([](int64_t x) { return x + 1; });
   rdd.checkpoint();

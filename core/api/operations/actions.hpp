@@ -167,6 +167,7 @@ class Actions {
   /// f(a, b) must be associative and commutative. Errors: std::domain_error("empty collection").
   template <class F>
   owned_t<T> reduce(F f, Site site = Site::current()) const {
+    core::check_gives<owned_t<T>, F, owned_t<T>, T>();
     std::optional<owned_t<T>> sum;
     self().act(core::ReduceRecords<F>{f}, self().all(), "reduce", site,
                [&](int32_t, std::optional<owned_t<T>> part) {
@@ -254,8 +255,14 @@ class Actions {
   std::vector<owned_t<T>> top(int64_t n, Less less = {}, Site site = Site::current()) const {
     return take_ordered(n, core::Reversed<Less>{std::move(less)}, site);
   }
-  owned_t<T> max(Site site = Site::current()) const { return reduce(core::Larger{}, site); }
-  owned_t<T> min(Site site = Site::current()) const { return reduce(core::Smaller{}, site); }
+  owned_t<T> max(Site site = Site::current()) const {
+    core::check_ordered<T>();
+    if constexpr (core::Ordered<T>) return reduce(core::Larger{}, site);
+  }
+  owned_t<T> min(Site site = Site::current()) const {
+    core::check_ordered<T>();
+    if constexpr (core::Ordered<T>) return reduce(core::Smaller{}, site);
+  }
   /// As aggregate(), but partial sums are merged by executors in a tree of about `depth` levels:
   /// the driver gets few of them. Source: Spark RDD.treeAggregate.
   template <class U, class Seq, class Comb>

@@ -38,7 +38,21 @@ struct CountBuckets {
 
 /// Source: Spark DoubleRDDFunctions. Nothing, but for numbers.
 template <class T>
-class NumericOperations {};
+class NumericOperations {
+ public:
+  void sum(auto&&...) const { need_numbers(); }
+  void stats(auto&&...) const { need_numbers(); }
+  void mean(auto&&...) const { need_numbers(); }
+  void stdev(auto&&...) const { need_numbers(); }
+  void variance(auto&&...) const { need_numbers(); }
+  void histogram(auto&&...) const { need_numbers(); }
+
+ private:
+  static consteval void need_numbers() {
+    static_assert(std::is_arithmetic_v<T>,
+                  "sums and statistics need an Rdd of numbers: map() its records to numbers first");
+  }
+};
 
 template <class T>
   requires std::is_arithmetic_v<T>

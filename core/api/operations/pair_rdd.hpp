@@ -126,8 +126,29 @@ struct HasKey {
 
 }  // namespace core
 
+/// Nothing, but for pairs.
 template <class T>
-class PairOperations {};
+class PairOperations {
+ public:
+  void map_values(auto&&...) const { need_pairs(); }
+  void keys(auto&&...) const { need_pairs(); }
+  void values(auto&&...) const { need_pairs(); }
+  void reduce_by_key(auto&&...) const { need_pairs(); }
+  void group_by_key(auto&&...) const { need_pairs(); }
+  void aggregate_by_key(auto&&...) const { need_pairs(); }
+  void partition_by(auto&&...) const { need_pairs(); }
+  void sort_by_key(auto&&...) const { need_pairs(); }
+  void cogroup(auto&&...) const { need_pairs(); }
+  void join(auto&&...) const { need_pairs(); }
+  void count_by_key(auto&&...) const { need_pairs(); }
+
+ private:
+  static consteval void need_pairs() {
+    static_assert(core::kIs<T, std::pair>,
+                  "operations by key need an Rdd of std::pair<Key, Value>: make one by "
+                  "key_by(function) or by a map() that returns a std::pair");
+  }
+};
 
 template <class K, class V>
 class PairOperations<std::pair<K, V>> {
@@ -138,13 +159,13 @@ class PairOperations<std::pair<K, V>> {
 
   template <class F>
   auto map_values(F f, Site site = Site::current()) const {
-    using Out = std::pair<K, std::decay_t<std::invoke_result_t<const F&, V>>>;
+    using Out = std::pair<K, std::decay_t<core::Given<F, V>>>;
     return self().template op<Out, core::MapValuesOp>(std::move(f), "mapValues", site, true);
   }
   /// f(value) returns a container.
   template <class F>
   auto flat_map_values(F f, Site site = Site::current()) const {
-    using Out = std::pair<K, core::Element<std::invoke_result_t<const F&, V>>>;
+    using Out = std::pair<K, core::Element<core::Given<F, V>>>;
     return self().template op<Out, core::FlatMapValuesOp>(std::move(f), "flatMapValues", site,
                                                           true);
   }
@@ -160,6 +181,7 @@ class PairOperations<std::pair<K, V>> {
   /// f(a, b) → value, associative and commutative; combined before the shuffle.
   template <class F>
   Self reduce_by_key(F f, int32_t n = 0, Site site = Site::current()) const {
+    core::check_gives<owned_t<V>, F, owned_t<V>, V>();
     return combine(core::ReduceAggregator<V, F>{std::move(f)}, true, n, "reduceByKey", site);
   }
   /// All values of a key in memory at once.
@@ -215,8 +237,11 @@ class PairOperations<std::pair<K, V>> {
   }
   /// Partitions in the order of their keys, sorted inside. Runs a job that samples the keys.
   Self sort_by_key(bool ascending = true, int32_t n = 0, Site site = Site::current()) const {
-    auto partitioner = range_partitioner(ascending, n > 0 ? n : self().num_partitions(), site);
-    return sorted(partitioner, ascending, "sortByKey", site);
+    core::check_ordered<K>();
+    if constexpr (core::Ordered<K>) {
+      auto partitioner = range_partitioner(ascending, n > 0 ? n : self().num_partitions(), site);
+      return sorted(partitioner, ascending, "sortByKey", site);
+    }
   }
   /// By the partitioner, ascending by key inside each partition.
   Self repartition_and_sort_within_partitions(const core::Partitioner& partitioner,
@@ -250,6 +275,13 @@ class PairOperations<std::pair<K, V>> {
   template <class W>
   auto join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
     return join_as<W, false, false>(other, n, "join", site);
+  }
+  /// With anything else.
+  template <class U>
+  void join(const Rdd<U>&, int32_t = 0, Site = Site::current()) const {
+    static_assert(std::is_same_v<U, std::pair<K, V>>,
+                  "join() needs another Rdd of std::pair with keys of the same type: map() its "
+                  "records to such");
   }
   template <class W>
   auto left_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,

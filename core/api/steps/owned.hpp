@@ -6,6 +6,8 @@
 // record that is good while the owned value lives.
 #pragma once
 
+#include <concepts>
+
 #include "core/api/serde.hpp"
 
 namespace tinderbox {
@@ -57,6 +59,18 @@ consteval bool holds_view() {
     }))::value;
   } else
     return false;
+}
+
+/// Values of it have an order.
+template <class T>
+concept Ordered = requires(const T& a, const T& b) {
+  { a < b } -> std::convertible_to<bool>;
+};
+template <class T>
+consteval void check_ordered() {
+  static_assert(Ordered<T>,
+                "what is sorted needs an order: write in it: auto operator<=>(const Key&) const = "
+                "default; or an operator<");
 }
 
 }  // namespace core

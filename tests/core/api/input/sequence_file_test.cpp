@@ -25,6 +25,12 @@ class Saved {
       CHECK(context.sequence_file<K, V>(path, 17).collect() == pairs);
     }
   }
+  void put(const std::string& path, std::string_view bytes) {
+    auto file = runtime.files().create(path);
+    REQUIRE(file);
+    REQUIRE((*file)->append(bytes));
+    REQUIRE((*file)->commit());
+  }
   LocalRuntime runtime;
   Context context{runtime};
 
@@ -101,8 +107,7 @@ TEST_CASE_METHOD(Saved, "a sequence file of other classes says which types to as
   core::append_header(
       other, {std::string(core::kText), "org.apache.hadoop.io.MapWritable",
               core::SequenceHeader::Layout::Plain, Compression::None, core::random_marker()});
-  auto file = *runtime.files().create(path + "/part-00000");
-  REQUIRE((file->append(other) && file->commit()));
+  put(path + "/part-00000", other);
   CHECK_THROWS_WITH((context.sequence_file<std::string, std::string>(path).count()),
                     Contains("no type is read from org.apache.hadoop.io.MapWritable"));
 }
@@ -119,8 +124,7 @@ TEST_CASE_METHOD(Saved, "a sequence file whose keys are not what its classes say
     Bytes worse = bytes;
     core::append_big_endian(worse, static_cast<int32_t>(std::strlen(key) + std::strlen(value)));
     core::append_big_endian(worse, static_cast<int32_t>(std::strlen(key)));
-    auto file = *runtime.files().create(path);
-    REQUIRE((file->append(worse + key + value) && file->commit()));
+    put(path, worse + key + value);
     CHECK_THROWS_WITH((context.sequence_file<int32_t, std::string>(path).count()),
                       Contains("'" + path + "' is damaged: " + why));
   };

@@ -1,0 +1,6 @@
+// wants: tinderbox cannot turn this type into bytes. Pointers (smart ones too), functions, threads, std::any
+#include "core/api/tinderbox.hpp"
+void job(tinderbox::Context& context) {
+  context.range(0, 10).map([](int64_t) { return "text"; }).collect();  // MISTAKE
+  (void)context;
+}

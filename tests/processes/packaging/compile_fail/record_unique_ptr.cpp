@@ -1,0 +1,7 @@
+// wants: tinderbox cannot turn this type into bytes. Pointers (smart ones too), functions, threads, std::any
+#include "core/api/tinderbox.hpp"
+#include <memory>
+void job(tinderbox::Context& context) {
+  context.range(0, 10).map([](int64_t x) { return std::make_unique<int64_t>(x); }).count();  // MISTAKE
+  (void)context;
+}
