@@ -104,8 +104,8 @@ struct Node {
   virtual const Descriptor* descriptor() const { return nullptr; }
   /// The values that travel with that code.
   virtual Bytes captured() const { return {}; }
-  /// Adjacent partitions of it may be read as one: what they hold is what comes of a shuffle, record
-  /// by record. See each_run().
+  /// Adjacent partitions of it may be read as one: what they hold is what comes of a shuffle,
+  /// record by record. See each_run().
   virtual bool has_runs() const { return false; }
 };
 
