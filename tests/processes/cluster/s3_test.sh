@@ -84,6 +84,9 @@ check "credentials of the driver's environment reach the executors" of_environme
 once() { s3 "$1" stores once s3a://data/numbers.txt 37 200000 && cmp <(s3 "$local" stores once s3a://data/numbers.txt 37 200000) <(printf '%s\n' '37 partitions' 'once: right'); }
 check "a file in 37 ranges: every line once" once "$local"
 check "compressed, objects, whole files, a checkpoint: written and read back" s3 "$cluster" stores kinds s3a://data/out/kinds
+mkdir "$dir/store/data/many"
+seq 1100 | split -l 1 -a 4 - "$dir/store/data/many/x"
+check "more objects than a page of a list has" s3 "$local" stores once s3a://data/many 2 1100
 head -c 70000 /dev/urandom >"$dir/store/data/bin"
 records() { s3 "$local" stores records "$1" 7 | tee "$dir/records" && grep -qx '10000 records' "$dir/records"; }
 check "records of a fixed length" records s3a://data/bin
