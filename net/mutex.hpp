@@ -1,6 +1,7 @@
 // A mutex that clang's thread safety analysis understands; std::mutex carries no annotations.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -71,6 +72,14 @@ class Condition {
     std::unique_lock<std::mutex> native(lock.native(), std::adopt_lock);
     condition_.wait_for(native, patience);
     native.release();
+  }
+  /// The same; what is left of `patience`, 0 when it is over.
+  std::chrono::milliseconds wait_some(Lock& lock, std::chrono::milliseconds patience)
+      TINDERBOX_TSA(no_thread_safety_analysis) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    wait_for(lock, patience);
+    const auto left = end - std::chrono::steady_clock::now();
+    return std::max({}, std::chrono::duration_cast<std::chrono::milliseconds>(left));
   }
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }

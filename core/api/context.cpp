@@ -15,6 +15,7 @@
 #include "net/files/files.hpp"
 #include "net/log.hpp"
 #include "net/mutex.hpp"
+#include "net/process/exec.hpp"
 
 namespace tinderbox {
 namespace {
@@ -38,12 +39,6 @@ std::map<int64_t, Properties>& own_properties() {
 int64_t next_context() {
   static std::atomic<int64_t> last{0};
   return ++last;
-}
-
-int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 std::string short_site(const char* operation, const Site& site) {
@@ -76,7 +71,9 @@ struct Context::State {
 
   mutable net::Mutex mutex;
   core::Runtime* runtime GUARDED_BY(mutex);  // null: the context is gone
-  const int64_t started_ms = now_ms();
+  const int64_t started_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(net::wall_clock().time_since_epoch())
+          .count();
   const int64_t number = next_context();  // of the context among all of the process
   core::CheckpointMarks checkpoints;
   // Nodes point to these.

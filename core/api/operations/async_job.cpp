@@ -39,13 +39,8 @@ class AsyncJob::Impl {
     while (!done_) ended_.wait(lock);
   }
   bool wait_for(std::chrono::milliseconds time) const {
-    const auto end = std::chrono::steady_clock::now() + time;
     net::Lock lock(mutex_);
-    for (auto left = time; !done_ && left.count() > 0;) {
-      ended_.wait_for(lock, left);
-      left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          end - std::chrono::steady_clock::now());
-    }
+    while (!done_ && time.count() > 0) time = ended_.wait_some(lock, time);
     return done_;
   }
   bool done() const {
