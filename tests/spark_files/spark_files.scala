@@ -38,9 +38,9 @@ def saveRecords(kind: String, to: String): Unit = {
   for (i <- 0L until pairs) { val (k, v) = writables(kind, i); writer.append(k, v) }
   writer.close()
 }
-/** How many pairs a folder of tinderbox's holds, and whether they are those of 0, 1, 2, … in order. */
+/** Whether a folder of tinderbox's holds the pairs of 0, 1, 2, … in order. Its parts are named: Spark takes those of a folder as they come. */
 def check(kind: String, from: String, splits: Int): Boolean = {
-  val path = "file:" + from
+  val path = (0 until 3).map(part => f"file:$from/part-$part%05d").mkString(",")
   val wrong = kind match {
     case "int_text" => sc.sequenceFile[Int, String](path, splits).zipWithIndex.filter { case (p, i) => p != ((int(i), text(i))) }.count
     case "long_double" => sc.sequenceFile[Long, Double](path, splits).zipWithIndex.filter { case (p, i) => p != ((i * (1L << 40), i / 8.0)) }.count
@@ -59,7 +59,7 @@ try {
   for (kind <- Seq("int_text", "long_double", "text_bytes", "bool_float", "null_text")) {
     for ((name, codec) <- codecs; to = s"$kind-$name") {
       for (splits <- Seq(1, 50))
-        println((if (check(kind, s"$folder/tinderbox/$to", splits)) "ok   " else "FAIL ") + s"Spark reads $to by $splits splits a file")
+        println((if (check(kind, s"$folder/tinderbox/$to", splits)) "ok   " else "FAIL ") + s"Spark reads $to in $splits splits")
       save(kind, s"file:$folder/spark/$to", codec)
     }
     saveRecords(kind, s"file:$folder/spark/$kind-record")
