@@ -19,6 +19,7 @@ wait_line() {
 # where $local_ip and the command $enter say so.
 start_daemon() {
   local name=$1; shift
+  : > "$dir/$name.log"  # lines of one of that name before it are nobody's
   SPARK_LOCAL_IP=${local_ip:-127.0.0.1} "${enter[@]}" "$TINDERBOX" "$@" > "$dir/$name.out" 2> "$dir/$name.log" &
   pid=$!
   pids+=("$pid")
