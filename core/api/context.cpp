@@ -22,7 +22,6 @@ namespace {
 
 using Properties = std::map<std::string, std::string>;
 
-constexpr char kJobGroup[] = "spark.jobGroup.id";
 constexpr char kJobDescription[] = "spark.job.description";
 constexpr char kInterrupt[] = "spark.job.interruptOnCancel";
 constexpr char kTags[] = "spark.job.tags";
@@ -126,13 +125,13 @@ void Context::set_local_properties(std::map<std::string, std::string> properties
 
 void Context::set_job_group(const std::string& id, const std::string& description,
                             bool interrupt_on_cancel) {
-  set_local_property(kJobGroup, id);
+  set_local_property(core::kJobGroup, id);
   set_local_property(kJobDescription, description);
   set_local_property(kInterrupt, interrupt_on_cancel ? "true" : "false");
 }
 
 void Context::clear_job_group() {
-  for (const char* key : {kJobGroup, kJobDescription, kInterrupt})
+  for (const char* key : {core::kJobGroup, kJobDescription, kInterrupt})
     set_local_property(key, std::nullopt);
 }
 

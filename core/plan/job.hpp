@@ -9,6 +9,9 @@
 
 namespace tinderbox::core {
 
+/// The local property that names a job's group. Source: Spark SparkContext.SPARK_JOB_GROUP_ID.
+inline constexpr char kJobGroup[] = "spark.jobGroup.id";
+
 /// `ticket` names the waiting caller; results and the end of the job come back under it.
 /// Shape: results come as (position in `partitions`, encoded value of `action` over that
 /// partition).

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "core/plan/job.hpp"
+
 namespace tinderbox::core {
-namespace {
-
-constexpr char kJobGroup[] = "spark.jobGroup.id";
-
-}  // namespace
 
 StatusTracker::StatusTracker(size_t retained_jobs, size_t retained_stages)
     : retained_jobs_(retained_jobs), retained_stages_(retained_stages) {}

@@ -23,7 +23,7 @@ std::string property(const PropertiesPtr& properties, const std::string& key) {
 /// A job that was given no group is not in the one of the empty name.
 bool in_group(const PropertiesPtr& properties, const std::string& group) {
   if (!properties) return false;
-  const auto it = properties->find("spark.jobGroup.id");
+  const auto it = properties->find(kJobGroup);
   return it != properties->end() && it->second == group;
 }
 
@@ -73,7 +73,7 @@ void DagScheduler::submit(JobRequest request, Turn& turn) {
 
 /// Empty: it may run.
 std::string DagScheduler::cancelled_group_of(const JobRequest& request) const {
-  const auto group = request.properties.find("spark.jobGroup.id");
+  const auto group = request.properties.find(kJobGroup);
   if (group == request.properties.end()) return {};
   const auto found = std::find(cancelled_groups_.begin(), cancelled_groups_.end(), group->second);
   return found == cancelled_groups_.end() ? std::string() : group->second;

@@ -1,12 +1,11 @@
 // Checkpoints that executors keep, and what lineage looks like after any checkpoint.
-#include <regex>
-
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;
 using Catch::Matchers::Contains;
 using tests::LocalRuntime;
 using tests::upto;
+using tests::without_sites;
 
 namespace {
 
@@ -15,10 +14,6 @@ std::atomic<int> computed{0};
 Rdd<int> counted(Context& context) {
   computed = 0;
   return context.parallelize(upto(10), 2).map([](int x) { return ++computed, x * 2; });
-}
-
-std::string without_sites(const std::string& text) {
-  return std::regex_replace(text, std::regex(" at \\S+:\\d+"), "");
 }
 
 }  // namespace

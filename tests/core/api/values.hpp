@@ -6,8 +6,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <regex>
 
 namespace tinderbox::tests {
+
+/// A lineage's text without the places in a source.
+inline std::string without_sites(const std::string& text) {
+  return std::regex_replace(text, std::regex(" at \\S+:\\d+"), "");
+}
 
 inline std::vector<int> upto(int n) {
   std::vector<int> all(static_cast<size_t>(n));

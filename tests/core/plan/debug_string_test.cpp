@@ -1,8 +1,6 @@
 // Lineage as a person reads it, in Spark's layout.
 #include "core/plan/debug_string.hpp"
 
-#include <regex>
-
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;
@@ -10,15 +8,7 @@ using tests::IntPairs;
 using tests::LocalRuntime;
 using tests::Sum;
 using tests::upto;
-
-namespace {
-
-/// Without the places in this file.
-std::string shape(const std::string& text) {
-  return std::regex_replace(text, std::regex(" at \\S+:\\d+"), "");
-}
-
-}  // namespace
+using tests::without_sites;
 
 TEST_CASE("to_debug_string: stages stand below each other, a shuffle between them", "[rdd]") {
   LocalRuntime runtime;
@@ -28,7 +18,7 @@ TEST_CASE("to_debug_string: stages stand below each other, a shuffle between the
                     .reduce_by_key(Sum{}, 3)
                     .filter([](const auto& r) { return r.second > 0; });
   counts.cache();
-  CHECK(shape(counts.to_debug_string()) ==
+  CHECK(without_sites(counts.to_debug_string()) ==
         "(3) MapPartitionsRDD[3] at filter [Memory Deserialized 1x Replicated]\n"
         " |  ShuffledRDD[2] at reduceByKey []\n"
         " +-(12) MapPartitionsRDD[1] at map []\n"
@@ -40,7 +30,7 @@ TEST_CASE("to_debug_string: several parents, all but the last with a bar beside"
   Context context(runtime);
   auto left = context.parallelize(IntPairs{{1, 2}}, 2);
   auto both = left.union_with(context.parallelize(IntPairs{{1, 2}}, 1)).cogroup(left, 4);
-  CHECK(shape(both.to_debug_string()) ==
+  CHECK(without_sites(both.to_debug_string()) ==
         "(4) CoGroupedRDD[3] at cogroup []\n"
         " +-(3) UnionRDD[2] at union []\n"
         " |  |  ParallelCollectionRDD[0] at parallelize []\n"
@@ -54,11 +44,11 @@ TEST_CASE("a name that was set stands before the class", "[rdd]") {
   auto numbers = context.parallelize(upto(4), 2).set_name("numbers");
   CHECK(numbers.name() == "numbers");
   CHECK(numbers.map([](int x) { return x; }).name().empty());
-  CHECK(shape(numbers.map([](int x) { return x; }).to_debug_string()) ==
+  CHECK(without_sites(numbers.map([](int x) { return x; }).to_debug_string()) ==
         "(2) MapPartitionsRDD[2] at map []\n"
         " |  numbers ParallelCollectionRDD[0] at parallelize []");
   numbers.set_name("digits");
-  CHECK(shape(numbers.to_debug_string()) ==
+  CHECK(without_sites(numbers.to_debug_string()) ==
         "(2) digits ParallelCollectionRDD[0] at parallelize []");
 }
 
