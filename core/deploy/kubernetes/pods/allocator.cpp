@@ -38,6 +38,11 @@ void Allocator::seen(int64_t executor) {
 
 void Allocator::not_created(int64_t executor) { new_.erase(executor); }
 
+void Allocator::not_asked(int64_t executor) {
+  new_.erase(executor);
+  if (executor == last_) --last_;
+}
+
 std::vector<int32_t> Allocator::split_slots(size_t wanted, int32_t slots) {
   std::vector<int32_t> shares;
   const auto n = static_cast<int32_t>(wanted);

@@ -49,6 +49,8 @@ class Allocator {
   void seen(int64_t executor);
   /// Its pod could not be created: it does not count any more.
   void not_created(int64_t executor);
+  /// Nobody was asked for its pod: nor is its number used, unless a higher one is.
+  void not_asked(int64_t executor);
   /// The API server showed its end.
   void gone(int64_t executor) { removed_.erase(executor); }
   /// The executor registered with the driver, and has not left.

@@ -20,6 +20,8 @@ class Failures {
   explicit Failures(FailureOptions options) : options_(options) {}
   /// An executor failed. `served`: it had registered with the driver.
   void failed(bool served, Time now);
+  /// Its pod could not be made: no failure of the executor's, but a reason to pause.
+  void refused() { ++in_a_row_; }
   /// One registered: creating more makes sense.
   void served() { in_a_row_ = 0; }
   int32_t count(Time now);

@@ -45,7 +45,7 @@ void PodManager::allocate(Effects& out) {
     return;
   }
   const Allocator::Step step = allocator_.step(table_, now_);
-  for (const Allocator::Create& what : step.create) create_pod(what, out);
+  const size_t created = create_pods(step.create, out);
   for (const std::vector<int64_t>* removed : {&step.remove, &step.give_up}) {
     for (const int64_t executor : *removed) births_.erase(executor);
     delete_pods(*removed, out);
@@ -59,9 +59,10 @@ void PodManager::allocate(Effects& out) {
          out);
   if (!step.create.empty()) {
     next_batch_ = now_ + options_.allocator.batch_delay;
-    out.push_back(Log{Level::Info, "Going to request " + std::to_string(step.create.size()) +
-                                       " executors from Kubernetes, up to number " +
-                                       std::to_string(allocator_.created())});
+    if (created > 0)
+      out.push_back(Log{Level::Info, "Going to request " + std::to_string(created) +
+                                         " executors from Kubernetes, up to number " +
+                                         std::to_string(allocator_.created())});
   }
   // What ages without any event: pods that are idle or never shown.
   if (batch_timer_ == 0 && (!step.create.empty() || step.too_young || allocator_.outstanding() > 0))
@@ -79,16 +80,27 @@ NodeWeights PodManager::node_weights() const {
   return nodes;
 }
 
-void PodManager::create_pod(const Allocator::Create& what, Effects& out) {
+/// How many were asked for. The others wait for a claim, and their numbers for them.
+size_t PodManager::create_pods(const std::vector<Allocator::Create>& wanted, Effects& out) {
+  std::vector<int64_t> waiting;
+  for (const Allocator::Create& what : wanted)
+    if (!create_pod(what, out)) waiting.push_back(what.executor);
+  for (auto number = waiting.rbegin(); number != waiting.rend(); ++number)
+    allocator_.not_asked(*number);
+  return wanted.size() - waiting.size();
+}
+
+/// False: it waits for a claim.
+bool PodManager::create_pod(const Allocator::Create& what, Effects& out) {
   ProfileSpec profile = profiles_[what.profile];
   profile.profile = what.profile;
   std::vector<Json> objects =
       executor_objects(options_.executors, std::to_string(what.executor), profile, node_weights());
   if (!settle_claims(what.executor, objects)) {
-    allocator_.not_created(what.executor);
-    return held("all " + std::to_string(claims_.count()) +
-                    " claims are in use (spark.kubernetes.driver.waitToReusePersistentVolumeClaim)",
-                out);
+    held("all " + std::to_string(claims_.count()) +
+             " claims are in use (spark.kubernetes.driver.waitToReusePersistentVolumeClaim)",
+         out);
+    return false;
   }
   Birth& birth = births_[what.executor];
   birth.pod = objects[0].dump();
@@ -98,6 +110,7 @@ void PodManager::create_pod(const Allocator::Create& what, Effects& out) {
     ask_for_claims(what.executor, options_.executors.driver_uid, out);
   else
     ask_for_pod(what.executor, out);
+  return true;
 }
 
 /// What is left in `objects` must be made. False: there are enough claims, and all are in use.
@@ -196,7 +209,7 @@ void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effe
   const std::string why =
       "cannot create the pod of executor " + std::to_string(asked.executor) + ": " + failure(e);
   allocator_.not_created(asked.executor);
-  failures_.failed(false, now_);
+  failures_.refused();
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
   held(why, out);
   const bool quota = e.status == kQuotaStatus && why.find("exceeded quota") != std::string::npos;

@@ -13,7 +13,8 @@ namespace {
 
 using Kind = PodTimer::Kind;
 
-constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kConflict = 409, kGone = 410;
+constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kConflict = 409, kGone = 410,
+              kTooMany = 429;
 constexpr int kTries = 8;
 constexpr Duration kFirstPause = std::chrono::milliseconds(200);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
@@ -222,7 +223,9 @@ void PodManager::ask(Asked asked, Effects& out) {
 /// that was worth something at the beginning waits for the one that follows it.
 bool PodManager::ask_again(Asked& asked, const ApiAnswered& e, Effects& out) {
   const bool stale_token = e.status == kUnauthorized && phase_ == Phase::Running;
-  const bool passes = e.status == 0 || e.status >= 500 || stale_token;
+  // A pod that is not made now is made under another number.
+  const bool busy = e.status == kTooMany && asked.what != Asked::What::CreatePod;
+  const bool passes = e.status == 0 || e.status >= 500 || stale_token || busy;
   if (!passes || asked.tries >= kTries || phase_ == Phase::Stopping) return false;
   const Duration pause = jittered(std::min(kLongestPause, kFirstPause * (1 << asked.tries)));
   later_[timer(Kind::Create, pause, out)] = std::move(asked);

@@ -203,7 +203,8 @@ class PodManager {
   void begin(Effects& out);
 
   void allocate(Effects& out);
-  void create_pod(const Allocator::Create& what, Effects& out);
+  size_t create_pods(const std::vector<Allocator::Create>& wanted, Effects& out);
+  bool create_pod(const Allocator::Create& what, Effects& out);
   /// Of a driver outside of any pod the claims belong to their executors' pods.
   bool driver_owns_claims() const {
     return options_.own_claims && !options_.executors.driver_uid.empty();

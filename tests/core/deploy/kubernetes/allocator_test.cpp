@@ -248,6 +248,23 @@ TEST_CASE("a pod that could not be created is asked for again under another numb
   CHECK(b.created() == Ids{2});
 }
 
+TEST_CASE("a number that nobody was asked for is given again, unless a higher one is in use",
+          "[pods]") {
+  AllocatorBench b;
+  b.allocator.want({{0, 3}});
+  CHECK(b.created() == Ids{1, 2, 3});
+  b.allocator.not_asked(3);
+  b.show_all({1, 2}, kRunning);
+  CHECK(b.created() == Ids{3});
+  b.show(3, kRunning);
+  b.vanish(2);
+  b.vanish(3);
+  CHECK(b.created() == Ids{4, 5});
+  b.allocator.not_asked(4);
+  b.show(5, kRunning);
+  CHECK(b.created() == Ids{6});
+}
+
 TEST_CASE("K13 failures count for a while", "[pods]") {
   Failures failures({2, 2s});
   Time now{100s};
@@ -271,6 +288,17 @@ TEST_CASE("executors that fail before they serve are started ever more slowly", 
   CHECK(pauses == std::vector<Duration>{0s, 0s, 1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s, 60s, 60s});
   failures.served();
   CHECK(failures.pause() == 0s);
+}
+
+TEST_CASE("a pod that could not be made is a reason to pause, but no executor's failure",
+          "[pods]") {
+  Failures failures({1, Duration::max()});
+  for (int i = 0; i < 3; ++i) failures.refused();
+  CHECK(failures.pause() == 1s);
+  CHECK(failures.count(Time{1s}) == 0);
+  failures.failed(false, Time{1s});
+  CHECK(failures.pause() == 2s);
+  CHECK_FALSE(failures.too_many(Time{1s}));
 }
 
 TEST_CASE("settings of the allocator and of failures", "[pods]") {

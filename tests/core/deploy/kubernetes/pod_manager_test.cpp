@@ -337,8 +337,24 @@ TEST_CASE("a failure counts once, however often it is shown", "[pods]") {
   CHECK_FALSE(b.gave_up);
 }
 
+TEST_CASE("a server that is too busy for a deletion is asked again later", "[pods]") {
+  PodBench b;
+  b.begin({{0, 1}});
+  bool busy = true;
+  b.refuse = [&](const ApiRequest& r) {
+    return busy && r.method == "DELETE" ? std::optional(status(429, "too many requests"))
+                                        : std::nullopt;
+  };
+  const std::string deletion = "DELETE " + kPods + "/count-1-exec-1";
+  b.show(failed(b.pod(1, "Failed"), 1, "Error"));
+  CHECK(b.count_seen(deletion) == 1);
+  busy = false;
+  b.pass(10s);
+  CHECK(b.count_seen(deletion) == 2);
+}
+
 TEST_CASE("a quota is waited for, ever longer, and told", "[pods]") {
-  PodBench b(pod_options({{"spark.executor.maxNumFailures", "100"}}));
+  PodBench b(pod_options({{"spark.executor.maxNumFailures", "0"}}));
   bool full = true;
   b.refuse = [&](const ApiRequest& r) {
     return full && r.method == "POST" && r.path.ends_with("/pods")
@@ -506,6 +522,13 @@ TEST_CASE("K14 no more claims than executors: wait for one; a claim that is refu
   b.begin({{0, 2}});
   CHECK(b.names("Pod") == std::vector<std::string>{"count-1-exec-1"});
   CHECK_THAT(b.held.back(), Contains("all 1 claims are in use"));
+  b.show(b.pod(1, "Running"));
+  const size_t lines = b.log.size();
+  b.pass(60s);
+  CHECK(b.log.size() == lines);
+  b.show(failed(b.pod(1, "Failed"), 1, "Error"), true);
+  b.pass(1s);
+  CHECK(b.names("Pod") == std::vector<std::string>{"count-1-exec-2"});
   PodBench refused(pod_options(pairs));
   refused.refuse = [](const ApiRequest& r) {
     return r.path.ends_with("persistentvolumeclaims") ? std::optional(status(422, "no class"))
