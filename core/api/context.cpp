@@ -173,6 +173,32 @@ void Context::set_call_site(const std::string& site) { set_local_property(kCallS
 void Context::clear_call_site() { set_local_property(kCallSite, std::nullopt); }
 void Context::cancel_all_jobs() { runtime_.cancel_all_jobs(); }
 
+namespace {
+
+void check_number(int32_t executors, const char* what) {
+  if (executors < 0)
+    throw std::invalid_argument(std::string("Attempted to request a negative number of ") + what +
+                                " " + std::to_string(executors) +
+                                " from the cluster manager. Please specify a positive number!");
+}
+
+}  // namespace
+
+bool Context::request_total_executors(int32_t executors) {
+  check_number(executors, "executor(s)");
+  return runtime_.request_executors(executors, true);
+}
+bool Context::request_executors(int32_t more) {
+  check_number(more, "additional executor(s)");
+  return runtime_.request_executors(more, false);
+}
+bool Context::kill_executors(const std::vector<ExecutorId>& executors) {
+  if (runtime_.conf().get(conf::kDynamicAllocationEnabled))
+    throw std::invalid_argument(
+        "kill_executors() unsupported with Dynamic Resource Allocation turned on");
+  return !executors.empty() && runtime_.kill_executors(executors);
+}
+
 // ---- lineage ----
 
 void Context::adopt(core::Node& node, const Making& making,

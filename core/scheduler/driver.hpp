@@ -80,6 +80,7 @@ class Driver {
   void handle(DriverTimer& event, Turn& turn);
   void handle(StartDriver& event, Turn& turn);
   void handle(BackendExecutorDecommissioned& event, Turn& turn);
+  void handle(ScaleExecutors& event, Turn& turn);
 
   // Messages of executors; `slot` −1: not registered.
   void message(PeerId from, int32_t slot, ExecutorHello& m, Turn& turn);
@@ -114,6 +115,10 @@ class Driver {
   void roll(Turn& turn);
   void allocate(Turn& turn);
   void ask_for_executors(Turn& turn);
+  void ask_for_executors(const Allocation::Totals& totals, Turn& turn);
+  int32_t executors_wanted() const;
+  std::string scale(const ScaleExecutors& event, Turn& turn);
+  bool kill_wanted(int32_t slot, const std::string& why, Turn& turn);
   std::map<std::string, int32_t> local_tasks() const;
   bool kill_idle(int32_t slot, Turn& turn);
   bool decommission(int32_t slot, std::string message, std::string worker_host, Turn& turn);
@@ -135,8 +140,9 @@ class Driver {
   Replication replication_;
   std::optional<Allocation> allocation_;
   std::optional<Rolling> rolling_;
-  int32_t profiles_told_ = 1;   // resource profiles that the allocation knows
-  std::set<int32_t> draining_;  // decommissioned executors that are not told to stop yet
+  std::optional<int32_t> wanted_;  // executors, by the application
+  int32_t profiles_told_ = 1;      // resource profiles that the allocation knows
+  std::set<int32_t> draining_;     // decommissioned executors that are not told to stop yet
   std::deque<BackendExecutorDecommissioned> early_;  // of executors that are not here yet
   std::vector<AddFiles> shipped_;                    // for executors that become ready later
   uint64_t turns_ = 0;

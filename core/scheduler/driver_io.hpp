@@ -60,6 +60,15 @@ struct BackendExecutorDecommissioned {
   std::string message;
   std::string worker_host;  // set when the worker goes with it
 };
+/// The application itself wants another number of executors, of the default resource profile, or
+/// certain ones gone, which are not replaced. Ended by DeliverJobEnd; its error says why nothing
+/// came of it.
+struct ScaleExecutors {
+  uint64_t ticket = 0;
+  int32_t executors = 0;
+  bool in_all = false;           // else so many more
+  std::vector<ExecutorId> kill;  // not empty: nothing else is wanted
+};
 /// The worker is gone: outputs on that host are lost.
 struct BackendWorkerRemoved {
   std::string host;
@@ -125,12 +134,13 @@ struct DriverTimer {
   bool operator==(const DriverTimer&) const = default;
 };
 
-using DriverEvent = std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
-                                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
-                                 BackendExecutorExited, BackendWorkerRemoved, BackendDead,
-                                 BackendStatus, ResultFetched, UnpersistRdd, DestroyBroadcast,
-                                 ForgetShuffle, CheckpointDone, ShipFiles, StopDriver, DriverTimer,
-                                 StartDriver, BackendExecutorDecommissioned, CancelJobById>;
+using DriverEvent =
+    std::variant<Received<ToDriver>, PeerLost, SubmitJob, CancelJob, CancelJobGroup,
+                 CancelJobsWithTag, CancelStage, CancelAllJobs, KillTaskAttempt,
+                 BackendExecutorExited, BackendWorkerRemoved, BackendDead, BackendStatus,
+                 ResultFetched, UnpersistRdd, DestroyBroadcast, ForgetShuffle, CheckpointDone,
+                 ShipFiles, StopDriver, DriverTimer, StartDriver, BackendExecutorDecommissioned,
+                 CancelJobById, ScaleExecutors>;
 
 // ---- effects beside Send<ToExecutor>, Disconnect, After<DriverTimer>, Log ----------------------
 

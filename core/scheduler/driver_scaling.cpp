@@ -23,8 +23,10 @@ void Driver::handle(StartDriver&, Turn& turn) {
 }
 
 /// The cluster manager's client repeats the request until a master has it: it counts as granted.
-void Driver::ask_for_executors(Turn& turn) {
-  RequestTotalExecutors request{allocation_->totals(), {}, {}};
+void Driver::ask_for_executors(Turn& turn) { ask_for_executors(allocation_->totals(), turn); }
+
+void Driver::ask_for_executors(const Allocation::Totals& totals, Turn& turn) {
+  RequestTotalExecutors request{totals, {}, {}};
   for (const auto& [profile, total] : request.totals)
     if (profile != kDefaultProfile)
       request.profiles.push_back(executors_.profiles().request(profile, total));
@@ -83,14 +85,55 @@ void Driver::allocate(Turn& turn) {
 
 /// False: it is busy, or on its way out already.
 bool Driver::kill_idle(int32_t slot, Turn& turn) {
+  return !tasks_.busy(slot) && kill_wanted(slot, "which was idle for too long", turn);
+}
+
+/// False: it is not here, or on its way out already. What it runs is tried elsewhere.
+bool Driver::kill_wanted(int32_t slot, const std::string& why, Turn& turn) {
   Executor& e = executors_.at(slot);
-  const bool here = e.state == Executor::State::Registered || e.state == Executor::State::Active;
-  if (!here || tasks_.busy(slot)) return false;
-  turn.log(Level::Info, "Killing executor " + e.id.value + ", which was idle for too long");
+  if (e.state != Executor::State::Registered && e.state != Executor::State::Active) return false;
+  turn.log(Level::Info, "Killing executor " + e.id.value + ", " + why);
   executors_.deactivate(slot, Executor::State::Draining);
   tasks_.executor_draining(slot, turn);
   kill(e, turn);
   return true;
+}
+
+// ---- the application's own will ----------------------------------------------------------------
+
+/// Source: Spark 4.3 CoarseGrainedSchedulerBackend.requestExecutors, killExecutors.
+void Driver::handle(ScaleExecutors& event, Turn& turn) {
+  std::string error = scale(event, turn);
+  if (!error.empty()) turn.log(Level::Warn, error);
+  turn.out.push_back(DeliverJobEnd{event.ticket, {}, std::move(error)});
+}
+
+/// Empty: done.
+std::string Driver::scale(const ScaleExecutors& event, Turn& turn) {
+  if (options_.is_local) return "Requesting and killing executors is not supported in local mode.";
+  const int32_t before = executors_wanted();
+  int32_t killed = 0;
+  for (const ExecutorId& id : event.kill)
+    killed += kill_wanted(executors_.slot(id), "as the application wants it", turn) ? 1 : 0;
+  if (!event.kill.empty() && killed == 0) return "None of the executors to be killed is there.";
+  wanted_ = !event.kill.empty() ? std::max(0, before - killed)
+            : event.in_all      ? event.executors
+                                : before + event.executors;
+  Allocation::Totals totals = allocation_ ? allocation_->totals() : Allocation::Totals{};
+  totals[kDefaultProfile] = *wanted_;
+  turn.log(Level::Info, "The application wants " + std::to_string(*wanted_) + " executors in all.");
+  ask_for_executors(totals, turn);
+  return {};
+}
+
+/// Until the application says how many, those that are there.
+int32_t Driver::executors_wanted() const {
+  if (allocation_) return allocation_->totals().at(kDefaultProfile);
+  if (wanted_) return *wanted_;
+  int32_t here = 0;
+  for (const int32_t slot : executors_.connected())
+    here += executors_.at(slot).state == Executor::State::Draining ? 0 : 1;
+  return here;
 }
 
 // ---- decommissioning ---------------------------------------------------------------------------

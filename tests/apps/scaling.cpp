@@ -238,6 +238,24 @@ void roll(Context& context, Executors& executors) {
   require(executors.failed_tasks() == 0, "tasks failed");
 }
 
+/// Fewer and more of them, and certain ones gone, as the application says.
+void by_will(Context& context, Executors& executors) {
+  executors.wait_for(4);
+  work(context, 8);
+  const std::string victim = executors.started(1).front().executor.value;
+  require(context.kill_executor(ExecutorId{victim}), "it was not killed");
+  require(!context.kill_executor(ExecutorId{victim}), "it was killed twice");
+  require(executors.reason(victim) == "Executor killed by driver.", executors.reason(victim));
+  work(context, 8);
+  executors.wait_for(3);
+  require(context.request_executors(1), "one more was not asked for");
+  executors.wait_for(4);
+  require(context.request_total_executors(2), "two in all were not asked for");
+  require(!context.kill_executors({ExecutorId{"99"}}), "one that never was was killed");
+  work(context, 8);
+  require(executors.failed_tasks() == 0, "tasks failed");
+}
+
 int run(Context& context, std::span<const std::string> args) {
   if (args.empty()) fail("which?");
   application = context.application_id();
@@ -253,6 +271,8 @@ int run(Context& context, std::span<const std::string> args) {
     reap(context, *executors);
   } else if (args[0] == "roll") {
     roll(context, *executors);
+  } else if (args[0] == "will") {
+    by_will(context, *executors);
   } else if (args[0] == "decommission" || args[0] == "worker") {
     const bool worker = args[0] == "worker";
     const auto named = context.conf().find(worker ? "spark.worker.decommission.signal"
@@ -274,7 +294,7 @@ int run(Context& context, std::span<const std::string> args) {
 
 TINDERBOX_APPLICATION(scaling,
                       "executors come and go: grow | idle | decommission | worker | signal | "
-                      "migrate | reap | roll",
+                      "migrate | reap | roll | will",
                       run);
 
 }  // namespace

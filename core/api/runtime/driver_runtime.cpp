@@ -172,6 +172,12 @@ class RealDriverRuntime final : public DriverRuntime {
     post(KillTaskAttempt{task, interrupt, reason});
   }
   void cancel_all_jobs() override { post(CancelAllJobs{}); }
+  bool request_executors(int32_t executors, bool in_all) override {
+    return scale({waiters_.open(), executors, in_all, {}});
+  }
+  bool kill_executors(const std::vector<ExecutorId>& executors) override {
+    return scale({waiters_.open(), 0, false, executors});
+  }
 
   // ---- DriverRuntime ----
 
@@ -246,6 +252,16 @@ class RealDriverRuntime final : public DriverRuntime {
   void log_settings() const {
     for (const auto& [name, value] : conf_.pairs())
       net::log(net::Level::Info, "Context", name + "=" + conf::redact(conf_, name, value));
+  }
+  /// Whether anything came of it.
+  bool scale(ScaleExecutors order) {
+    const uint64_t ticket = order.ticket;
+    post(std::move(order));
+    return waiters_
+        .wait(
+            ticket,
+            [this](const std::vector<AccumulatorUpdate>& updates) { accumulators_.merge(updates); })
+        .error.empty();
   }
   void post(DriverEvent event) {
     auto shared = std::make_shared<DriverEvent>(std::move(event));

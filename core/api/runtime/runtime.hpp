@@ -83,6 +83,11 @@ class Runtime {
   virtual void cancel_stage(StageId stage, const std::string& reason) = 0;
   virtual void kill_task_attempt(TaskId task, bool interrupt, const std::string& reason) = 0;
   virtual void cancel_all_jobs() = 0;
+
+  /// So many in all, or so many more. False, and logged why: nothing came of it.
+  virtual bool request_executors(int32_t executors, bool in_all) = 0;
+  /// False: none of them is there.
+  virtual bool kill_executors(const std::vector<ExecutorId>& executors) = 0;
 };
 
 }  // namespace core

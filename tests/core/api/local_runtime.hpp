@@ -79,6 +79,8 @@ class LocalRuntime final : public core::Runtime {
   void cancel_stage(StageId, const std::string&) override {}
   void kill_task_attempt(TaskId, bool, const std::string&) override {}
   void cancel_all_jobs() override {}
+  bool request_executors(int32_t, bool) override { return false; }
+  bool kill_executors(const std::vector<ExecutorId>&) override { return false; }
   void add_file(const std::string&, bool) override {}
   void add_listener(std::shared_ptr<core::Listener>) override {}
   const core::StatusTracker& status() const override { return status_; }
@@ -92,7 +94,7 @@ class LocalRuntime final : public core::Runtime {
   std::vector<ShuffleId> forgotten;
   std::map<std::string, std::string> last_properties;
   core::Determinism last_determinism{};  // of what the last job computed
-  TaskMetrics last_metrics;              // sum over the last stage
+  TaskMetrics last_metrics;              // sum over the last stage; memory: the most
 
  private:
   struct Stage;

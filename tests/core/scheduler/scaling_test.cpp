@@ -6,6 +6,7 @@
 using namespace tinderbox;
 using namespace tinderbox::core;
 using namespace tinderbox::core::scheduling;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -367,6 +368,76 @@ TEST_CASE("whom the driver wanted killed is gone when its connection ends", "[sc
   CHECK(reason_of_removal(c) == "Executor killed by driver.");
   c.on(BackendExecutorExited{ExecutorId{"A"}, 143, "Command exited with code 143", ""});
   CHECK(c.seen<ExecutorRemoved>().size() == 1);
+}
+
+namespace {
+
+/// Three executors of a cluster manager that nobody asked for a number of.
+struct ByWill {
+  explicit ByWill(DriverOptions o = test_options()) : c(std::move(o)) {
+    for (const char* id : {"A", "B", "C"}) c.executor(id, 1);
+  }
+  /// The error that the order ends with; empty: none.
+  std::string order(int32_t executors, bool in_all, std::vector<ExecutorId> kill = {}) {
+    asked = {};
+    c.last.clear();
+    c.on(ScaleExecutors{++ticket, executors, in_all, std::move(kill)});
+    gather(c, asked);
+    const auto ends = c.effects<DeliverJobEnd>();
+    REQUIRE(ends.size() == 1);
+    CHECK(ends[0].ticket == ticket);
+    return ends[0].error;
+  }
+  Cluster c;
+  Asked asked;
+  uint64_t ticket = 7;
+};
+using Totals = std::vector<int32_t>;
+
+}  // namespace
+
+TEST_CASE("an application wants so many executors in all, or so many more", "[scaling]") {
+  ByWill b;
+  CHECK(b.order(2, false).empty());
+  CHECK(b.asked.totals == Totals{5});
+  CHECK(b.order(2, false).empty());
+  CHECK(b.asked.totals == Totals{7});
+  CHECK(b.order(1, true).empty());
+  CHECK(b.asked.totals == Totals{1});
+  CHECK(b.asked.killed.empty());
+}
+
+TEST_CASE("executors that an application kills are not replaced, and their tasks run elsewhere",
+          "[scaling]") {
+  ByWill b;
+  b.c.job(rdd(3));  // each has one of its tasks
+  CHECK(b.order(0, false, {ExecutorId{"A"}, ExecutorId{"Z"}}).empty());
+  CHECK(b.asked.killed == std::vector<std::string>{"A"});
+  CHECK(b.asked.totals == Totals{2});
+  CHECK(b.c.messages<StopExecutor>("A").size() == 1);
+  CHECK(b.order(0, false, {ExecutorId{"A"}}) == "None of the executors to be killed is there.");
+  CHECK(b.asked.totals.empty());
+  b.c.lose("A", 143);
+  CHECK(reason_of_removal(b.c) == "Executor killed by driver.");
+  CHECK(b.order(0, false, {ExecutorId{"B"}, ExecutorId{"C"}}).empty());
+  CHECK(b.asked.totals == Totals{0});
+}
+
+TEST_CASE("an order of the application and dynamic allocation: the last one counts", "[scaling]") {
+  ByWill b(scaled(0, 3, 9, 3));
+  b.c.on(StartDriver{});
+  CHECK(b.order(4, false).empty());
+  CHECK(b.asked.totals == Totals{7});
+  b.c.job(rdd(5));
+  CHECK(pass(b.c, 1100ms).totals.back() == 4);
+}
+
+TEST_CASE("local mode has no executors to ask for", "[scaling]") {
+  DriverOptions o = test_options();
+  o.is_local = true;
+  ByWill b(o);
+  CHECK_THAT(b.order(1, true), Contains("not supported in local mode"));
+  CHECK(b.asked.totals.empty());
 }
 
 TEST_CASE("S1 a decommissioned executor is not alive, nor is its host when that goes too",

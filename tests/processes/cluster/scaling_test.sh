@@ -32,6 +32,7 @@ check "outputs and cached partitions of a decommissioned executor move to others
 check "an executor whose task does not heed its kill ends, and is replaced" \
   run_case reap --conf spark.task.reaper.enabled=true --conf spark.task.reaper.pollingInterval=100ms \
   --conf spark.task.reaper.killTimeout=500ms
+check "the application kills an executor, which is not replaced, and asks for more; nothing fails" run_case will
 check "executors are rolled: one after the other is replaced; nothing fails" \
   run_case roll --conf spark.decommission.enabled=true --conf spark.kubernetes.executor.rollInterval=2s \
   --conf spark.executorEnv.ROLLED=yes
