@@ -13,6 +13,7 @@
 #include "core/api/steps/by_key/joined.hpp"
 #include "core/api/steps/by_key/partitioner.hpp"
 #include "core/api/steps/by_key/sorted.hpp"
+#include "core/api/steps/coalesce.hpp"
 #include "core/api/steps/narrow.hpp"
 #include "core/api/steps/output.hpp"
 #include "core/api/steps/pipe.hpp"
@@ -220,14 +221,19 @@ class Rdd : public Actions<T>,
         .reduce_by_key(core::KeepFirst{}, n > 0 ? n : num_partitions(), site)
         .keys(site);
   }
-  /// Without shuffle: fewer partitions, neighbours joined. With shuffle: n even ones.
+  /// Without shuffle: fewer partitions, neighbours joined, or those that lie on one host. With
+  /// shuffle: n even ones.
   Rdd coalesce(int32_t n, bool shuffle = false, Site site = Site::current()) const {
     require_positive(n, "Number of partitions (n) must be positive.");
     if (!shuffle) {
       auto node = std::make_unique<core::ChainNode<T>>();
-      auto dependency = core::coalesce_dependency(node_, n);
-      node->num_partitions = static_cast<int32_t>(dependency.table.size());
-      return make<T>(std::move(node), {"CoalescedRDD", "coalesce", site}, {std::move(dependency)});
+      core::Coalesced made = core::coalesced(*node_, n);
+      node->num_partitions = static_cast<int32_t>(made.groups.size());
+      node->preferred = std::move(made.preferred);
+      return make<T>(std::move(node), {"CoalescedRDD", "coalesce", site},
+                     {core::NarrowDependency{.parent = node_,
+                                             .kind = core::NarrowDependency::Kind::Table,
+                                             .table = std::move(made.groups)}});
     }
     auto spread =
         stateful<std::pair<int32_t, T>>(core::RoundRobin{{n}}, "coalesce", site, false, true);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "conf/conf.hpp"
@@ -12,35 +11,6 @@ namespace tinderbox::core {
 namespace {
 
 constexpr double kFractionSlack = 1e-6;
-
-/// Runs of consecutive partitions of nearly equal number.
-std::vector<std::vector<int32_t>> even_runs(int32_t partitions, int32_t n) {
-  std::vector<std::vector<int32_t>> groups;
-  for (int32_t i = 0; i < n; ++i) {
-    auto from = static_cast<int32_t>(slice_start(static_cast<uint64_t>(partitions), i, n));
-    auto to = static_cast<int32_t>(slice_start(static_cast<uint64_t>(partitions), i + 1, n));
-    groups.push_back(partition_range(from, to));
-  }
-  return groups;
-}
-
-/// Partitions sorted by their first location, then cut evenly: neighbours in a group mostly share a
-/// host.
-std::vector<std::vector<int32_t>> local_runs(const Node& parent, int32_t n) {
-  std::vector<int32_t> order = partition_range(0, parent.num_partitions);
-  auto host = [&](int32_t p) {
-    const auto at = static_cast<size_t>(p);
-    return at < parent.preferred.size() && !parent.preferred[at].empty() ? parent.preferred[at][0]
-                                                                         : std::string();
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t a, int32_t b) { return host(a) < host(b); });
-  auto groups = even_runs(parent.num_partitions, n);
-  for (auto& group : groups) {
-    for (int32_t& p : group) p = order[static_cast<size_t>(p)];
-  }
-  return groups;
-}
 
 int32_t index_itself(std::string_view, const void* key) {
   return *static_cast<const int32_t*>(key);
@@ -107,15 +77,6 @@ std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePt
     }
   }
   return {std::move(to_left), std::move(to_right)};
-}
-
-NarrowDependency coalesce_dependency(const NodePtr& parent, int32_t n) {
-  const int32_t groups = std::min(n, parent->num_partitions);
-  NarrowDependency dependency{.parent = parent, .kind = NarrowDependency::Kind::Table, .table = {}};
-  if (groups > 0)
-    dependency.table = parent->preferred.empty() ? even_runs(parent->num_partitions, groups)
-                                                 : local_runs(*parent, groups);
-  return dependency;
 }
 
 std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, Node& node,

@@ -21,9 +21,6 @@ void require_fractions(bool with_replacement, const std::vector<double>& fractio
 /// Cells [from, to) of [0, 1) in proportion to `weights`. Errors: throws std::invalid_argument.
 std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& weights);
 std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePtr& right);
-/// Groups of parent partitions, at most n, neighbours together, those with a common location
-/// preferred.
-NarrowDependency coalesce_dependency(const NodePtr& parent, int32_t n);
 /// Inputs one behind the other, or partition by partition when all are partitioned alike: sets the
 /// partitions and partitioner of `node` and its Spark name.
 std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, Node& node,

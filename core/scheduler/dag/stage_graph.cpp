@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/plan/preference.hpp"
+
 namespace tinderbox::core {
 
 namespace {
@@ -71,32 +73,9 @@ std::vector<std::string> Placement::own_preference(const Node& node, int32_t par
   return outputs_.preferred_hosts(s.id, partition, kWorthwhileShare);
 }
 
-namespace {
-/// The first parent is looked at first.
-void push_parents(const Node& node, int32_t partition,
-                  std::vector<std::pair<const Node*, int32_t>>& stack) {
-  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(stack.size());
-  for (const Dependency& d : node.dependencies)
-    if (const auto* narrow = std::get_if<NarrowDependency>(&d))
-      narrow->each_parent(partition,
-                          [&](int32_t q) { stack.emplace_back(narrow->parent.get(), q); });
-  std::reverse(stack.begin() + first, stack.end());
-}
-}  // namespace
-
 std::vector<std::string> Placement::preferred(const Node& root, int32_t partition) {
-  if (std::vector<std::string> own = own_preference(root, partition); !own.empty()) return own;
-  std::set<std::pair<const Node*, int32_t>> seen;
-  std::vector<std::pair<const Node*, int32_t>> stack;
-  push_parents(root, partition, stack);
-  while (!stack.empty()) {
-    const auto [node, p] = stack.back();
-    stack.pop_back();
-    if (!seen.insert({node, p}).second) continue;
-    if (std::vector<std::string> found = own_preference(*node, p); !found.empty()) return found;
-    push_parents(*node, p, stack);
-  }
-  return {};
+  return first_preference(root, partition,
+                          [this](const Node& node, int32_t p) { return own_preference(node, p); });
 }
 
 }  // namespace tinderbox::core

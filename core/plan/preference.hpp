@@ -1,0 +1,19 @@
+// Where a partition would rather be computed, by what it is computed from.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/plan/lineage.hpp"
+
+namespace tinderbox::core {
+
+/// What `own` says of the partition or, where that is nothing, of the first of those that it is
+/// computed from without a shuffle, the first parent first. Source: Spark
+/// DAGScheduler.getPreferredLocsInternal.
+std::vector<std::string> first_preference(
+    const Node& root, int32_t partition,
+    const std::function<std::vector<std::string>(const Node&, int32_t)>& own);
+
+}  // namespace tinderbox::core
