@@ -33,6 +33,7 @@ ShuffleReader::ShuffleReader(TaskContext& context, const ShuffleRead& read)
                             std::to_string(read.shuffle.value) + " partition " +
                             std::to_string(read.reduce));
   wants_ = std::move(wants.blocks);
+  for (const BlockWant& want : wants_) bytes_ += want.size;
   if (!wants_.empty()) stream_ = context.services->fetch(wants_, context.killed);
 }
 
@@ -62,6 +63,7 @@ bool ShuffleReader::next_block() {
   block_ = std::move(*fetched->bytes);
   if (block_.empty()) fail(want, "block " + want.block + " came without bytes");
   count(want, block_.size());
+  read_bytes_ += want.size;
   pieces_.emplace(block_.view());
   return true;
 }

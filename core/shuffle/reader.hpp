@@ -22,6 +22,10 @@ class ShuffleReader {
   std::optional<std::string_view> next();
   /// The records `piece` of the last next(), to be kept. What pointed into them does so no more.
   Bytes take(std::string_view piece) { return pieces_->take(piece); }
+  /// Which part of all blocks next() has come to, about. Shape: 0 … 1.
+  double part_read() const {
+    return bytes_ > 0 ? static_cast<double>(read_bytes_) / static_cast<double>(bytes_) : 1;
+  }
 
  private:
   bool next_block();
@@ -34,6 +38,7 @@ class ShuffleReader {
   std::unique_ptr<BlockStream> stream_;
   Payload block_;
   size_t current_ = 0;
+  int64_t bytes_ = 0, read_bytes_ = 0;  // as told by the outputs' statuses
   std::optional<PieceReader> pieces_;
 };
 

@@ -21,6 +21,8 @@ bool TaskMemory::grow(int64_t bytes) {
   return bytes <= limit_;
 }
 
+int64_t TaskMemory::share() const { return context_.services->memory().share(); }
+
 void TaskMemory::release() {
   if (acquired_ > 0) context_.services->memory().release(context_.id, acquired_);
   acquired_ = 0;

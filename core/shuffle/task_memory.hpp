@@ -15,6 +15,8 @@ class TaskMemory {
   TaskMemory& operator=(const TaskMemory&) = delete;
   /// False: there is no more, the caller must hold less. Unit: bytes, of all that it holds.
   bool hold(int64_t bytes) { return bytes <= limit_ || grow(bytes); }
+  /// What the whole task may hold, as things are.
+  int64_t share() const;
   /// Everything but the first megabyte goes back.
   void release();
   /// Holds whatever it needs from now on, unasked: it can't hold less.

@@ -1,7 +1,5 @@
 #include "core/storage/memory_pool.hpp"
 
-#include <algorithm>
-
 namespace tinderbox::core {
 namespace {
 
@@ -11,9 +9,7 @@ constexpr int kLooks = 50;  // that a task waits for its share
 }  // namespace
 
 int64_t MemoryPool::grant(TaskId task, int64_t bytes) const {
-  const auto n = static_cast<int64_t>(held_.size());
-  const int64_t most = (size_ - std::min(use_.storage, region_)) / n;
-  return std::clamp<int64_t>(most - held_.at(task), 0, bytes);
+  return std::clamp<int64_t>(share_of(held_.size()) - held_.at(task), 0, bytes);
 }
 
 int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed) {
@@ -51,6 +47,11 @@ void MemoryPool::release(TaskId task, int64_t bytes) {
   it->second -= given;
   if (it->second == 0) held_.erase(it);
   changed_.notify_all();
+}
+
+int64_t MemoryPool::share() const {
+  net::Lock lock(mutex_);
+  return share_of(std::max<size_t>(held_.size(), 1));
 }
 
 void MemoryPool::interrupt() {

@@ -2,6 +2,7 @@
 // and ExecutionMemoryPool 4.3.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,8 @@ class MemoryPool {
   /// leave it less than 1/2n it waits, but not for ever: they may be waiting for it elsewhere.
   int64_t acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed);
   void release(TaskId task, int64_t bytes);
+  /// What each of the tasks that hold some may have in all, as things are.
+  int64_t share() const;
   /// A task was killed: whoever waits looks at its mark again.
   void interrupt();
 
@@ -41,6 +44,9 @@ class MemoryPool {
   int64_t size() const { return size_; }
 
  private:
+  int64_t share_of(size_t tasks) const REQUIRES(mutex_) {
+    return (size_ - std::min(use_.storage, region_)) / static_cast<int64_t>(tasks);
+  }
   /// What task may have, of `bytes` more, as things are.
   int64_t grant(TaskId task, int64_t bytes) const REQUIRES(mutex_);
   int64_t left() const REQUIRES(mutex_) { return size_ - use_.execution - use_.storage; }

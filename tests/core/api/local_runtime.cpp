@@ -94,6 +94,7 @@ void add(TaskMetrics& sum, const TaskMetrics& more) {
   sum.shuffle_write_bytes += more.shuffle_write_bytes;
   sum.memory_spilled += more.memory_spilled;
   sum.disk_spilled += more.disk_spilled;
+  sum.peak_memory = std::max(sum.peak_memory, more.peak_memory);
 }
 
 }  // namespace

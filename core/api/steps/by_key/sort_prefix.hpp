@@ -11,10 +11,19 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/api/serde.hpp"
 
 namespace tinderbox::core {
+
+/// Where a record stands, and the prefix of its key.
+struct SortEntry {
+  uint64_t prefix;
+  size_t at;
+};
+/// Ascending by prefix; what is equal in any order.
+void sort_by_prefix(std::vector<SortEntry>& places);
 
 /// A number that is not greater than another key's when the key is not greater.
 /// kExact: equal numbers are equal keys.

@@ -9,12 +9,6 @@
 
 namespace tinderbox::core {
 
-/// Where a record stands, and the prefix of its key.
-struct SortEntry {
-  uint64_t prefix;
-  size_t at;
-};
-
 /// The places of `records` in the order of their keys.
 template <class K, class V>
 std::vector<SortEntry> sorted_places(const std::vector<std::pair<K, V>>& records, bool ascending) {
@@ -22,13 +16,35 @@ std::vector<SortEntry> sorted_places(const std::vector<std::pair<K, V>>& records
   const uint64_t flip = ascending ? 0 : ~uint64_t{0};
   std::vector<SortEntry> places(records.size());
   for (size_t i = 0; i < places.size(); ++i) places[i] = {Prefix::of(records[i].first) ^ flip, i};
-  std::sort(places.begin(), places.end(), [&](const SortEntry& a, const SortEntry& b) {
-    if (a.prefix != b.prefix) return a.prefix < b.prefix;
-    if constexpr (Prefix::kExact) return false;
-    const K &x = records[a.at].first, &y = records[b.at].first;
-    return ascending ? x < y : y < x;
-  });
+  sort_by_prefix(places);
+  if constexpr (!Prefix::kExact) {
+    const auto by_key = [&](const SortEntry& a, const SortEntry& b) {
+      const K &x = records[a.at].first, &y = records[b.at].first;
+      return ascending ? x < y : y < x;
+    };
+    for (auto first = places.begin(), last = first; first != places.end(); first = last) {
+      while (last != places.end() && last->prefix == first->prefix) ++last;
+      if (last - first > 1) std::sort(first, last, by_key);
+    }
+  }
   return places;
+}
+
+/// Calls f(record) for those of `places`, from `at` until `end` or false. They lie apart: what is
+/// handed out soon is fetched into the cache meanwhile.
+template <class K, class V, class F>
+void each_place(const std::vector<SortEntry>& places, std::vector<std::pair<K, V>>& records,
+                size_t& at, size_t end, F&& f) {
+  constexpr size_t kFar = 24, kNear = 12;
+  while (at < end) {
+    if (at + kFar < places.size()) __builtin_prefetch(&records[places[at + kFar].at]);
+    if (at + kNear < places.size()) {
+      const auto& [key, value] = records[places[at + kNear].at];
+      if constexpr (TextLike<K>) __builtin_prefetch(key.data());
+      if constexpr (TextLike<V>) __builtin_prefetch(value.data() + value.size() / 2);
+    }
+    if (!f(records[places[at++].at])) return;
+  }
 }
 
 /// Records in the order of their keys, of any size: what has no room is sorted and written as a
@@ -40,8 +56,8 @@ class SpillingSorter {
   SpillingSorter(TaskContext& context, bool ascending)
       : context_(context), ascending_(ascending), memory_(context) {}
 
-  /// Encoded records; views of them stay good.
-  void add(Bytes piece) {
+  /// Encoded records; views of them stay good. `added`: which part of all was added with them.
+  void add(Bytes piece, double added) {
     pieces_.push_back(std::make_unique<Bytes>(std::move(piece)));
     held_ += static_cast<int64_t>(pieces_.back()->capacity());
     for (Decoder in(*pieces_.back()); !in.done();) {
@@ -49,7 +65,9 @@ class SpillingSorter {
       ++added_;
       if constexpr (kHoldsBytes<Record>) held_ += held_bytes(records_.back());
     }
-    if (!memory_.hold(bytes())) spill();
+    const bool fits = memory_.hold(bytes());
+    if (!fits || bytes() > kShortRun) plan_runs(fits, added);
+    if (!fits || bytes() > longest_run_) spill();
   }
   /// Nothing will be added.
   void finish() {
@@ -73,6 +91,7 @@ class SpillingSorter {
  private:
   using Prefix = SortPrefix<K>;
   static constexpr int kBatch = 1024;
+  static constexpr int64_t kShortRun = 64 << 20, kRuns = 64;
 
   /// One run, at one of its records.
   class Run {
@@ -107,6 +126,13 @@ class SpillingSorter {
     }
   };
 
+  /// What will not fit whatever is held of it is held in shorter runs: all of it is written once
+  /// all the same, and merging some dozens takes no longer than merging a few.
+  void plan_runs(bool fits, double added) {
+    if (longest_run_ < INT64_MAX) return;
+    const auto all = static_cast<int64_t>(static_cast<double>(bytes()) / std::max(added, 1e-9));
+    if (!fits || all > memory_.share()) longest_run_ = std::max(kShortRun, all / kRuns);
+  }
   uint64_t flip() const { return ascending_ ? 0 : ~uint64_t{0}; }
   int64_t bytes() const {
     return held_ + static_cast<int64_t>(records_.capacity() * sizeof(Record) +
@@ -118,11 +144,14 @@ class SpillingSorter {
     context_.metrics.memory_spilled += bytes();
     const int32_t run = runs_->size();
     runs_->resize(run + 1);
-    for (const SortEntry& place : sorted_places(records_, ascending_)) {
-      Encoder out(runs_->buffer(run));
-      core::encode<Record>(out, records_[place.at]);
-      runs_->added(run);
-    }
+    size_t at = 0;
+    each_place(sorted_places(records_, ascending_), records_, at, records_.size(),
+               [&](const Record& record) {
+                 Encoder out(runs_->buffer(run));
+                 core::encode<Record>(out, record);
+                 runs_->added(run);
+                 return true;
+               });
     std::vector<Record>().swap(records_);
     pieces_.clear();
     held_ = 0;
@@ -130,9 +159,10 @@ class SpillingSorter {
     runs_->spill();
   }
   bool next_sorted(Sink<Record> out) {
-    for (const size_t end = std::min(at_ + kBatch, places_.size()); at_ < end;)
-      if (!out(std::move(records_[places_[at_++].at]))) return false;
-    return at_ < places_.size();
+    bool going = true;
+    each_place(places_, records_, at_, std::min(at_ + kBatch, places_.size()),
+               [&](Record& record) { return going = out(std::move(record)); });
+    return going && at_ < places_.size();
   }
   bool next_merged(Sink<Record> out) {
     for (int left = kBatch; left > 0 && !merging_.empty(); --left) {
@@ -154,6 +184,7 @@ class SpillingSorter {
   std::vector<Record> records_;
   int64_t held_ = 0;  // by both
   int64_t added_ = 0;
+  int64_t longest_run_ = INT64_MAX;  // while all may fit
   std::vector<SortEntry> places_;
   size_t at_ = 0;
   std::unique_ptr<SpilledParts> runs_;
@@ -173,7 +204,8 @@ class SortedNode final : public OperatorNode<SortedNode<K, V>, std::pair<K, V>> 
     ShuffleReader reader(context, {std::get<ShufflePtr>(this->dependencies.at(0))->id, partition});
     while (const auto piece = reader.next()) {
       check_killed(context);
-      cursor->sorter.add(reader.take(*piece));
+      Bytes records = reader.take(*piece);
+      cursor->sorter.add(std::move(records), reader.part_read());
     }
     cursor->sorter.finish();
     context.metrics.shuffle_read_records += cursor->sorter.added();

@@ -210,6 +210,32 @@ TEST_CASE("sorting what does not fit in memory, also through files", "[spill]") 
   CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
 }
 
+TEST_CASE("a sort that cannot hold all of its partition holds a small part of it", "[spill]") {
+  constexpr int64_t kMemory = 300 << 20, kRecord = 1 << 20;
+  LocalRuntime runtime{1, conf::Conf::of({{"spark.executor.memory", "810m"}})};
+  REQUIRE(runtime.services.memory().size() >= kMemory);
+  Context context{runtime};
+  const auto most_held = [&](int64_t records) {
+    const auto sorted = context.range(0, records, 1, 40)
+                            .map([](int64_t i) {
+                              Random random(kRowSeed, static_cast<uint64_t>(i));
+                              return std::pair(random.below(1000), std::string(kRecord, 'x'));
+                            })
+                            .sort_by_key(true, 1)
+                            .map([](const std::pair<uint64_t, std::string>& r) { return r.first; })
+                            .collect();
+    CHECK(std::is_sorted(sorted.begin(), sorted.end()));
+    CHECK(sorted.size() == static_cast<size_t>(records));
+    return runtime.last_metrics.peak_memory;
+  };
+  CHECK(most_held(200) > 200 * kRecord);
+  CHECK(runtime.last_metrics.memory_spilled == 0);
+  const int64_t held = most_held(500);
+  CHECK(runtime.last_metrics.memory_spilled > 400 * kRecord);
+  CHECK(held > 64 * kRecord);
+  CHECK(held < 100 * kRecord);
+}
+
 TEST_CASE("a partition that does not fit in memory is kept on disk, or not at all", "[spill]") {
   for (const auto& level : {MEMORY_ONLY, MEMORY_AND_DISK, DISK_ONLY}) {
     Little little;
