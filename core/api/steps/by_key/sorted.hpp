@@ -5,47 +5,9 @@
 #include <optional>
 
 #include "core/api/steps/by_key/shuffled.hpp"
-#include "core/api/steps/by_key/sort_prefix.hpp"
+#include "core/api/steps/by_key/sort_records.hpp"
 
 namespace tinderbox::core {
-
-/// The places of `records` in the order of their keys.
-template <class K, class V>
-std::vector<SortEntry> sorted_places(const std::vector<std::pair<K, V>>& records, bool ascending) {
-  using Prefix = SortPrefix<K>;
-  const uint64_t flip = ascending ? 0 : ~uint64_t{0};
-  std::vector<SortEntry> places(records.size());
-  for (size_t i = 0; i < places.size(); ++i) places[i] = {Prefix::of(records[i].first) ^ flip, i};
-  sort_by_prefix(places);
-  if constexpr (!Prefix::kExact) {
-    const auto by_key = [&](const SortEntry& a, const SortEntry& b) {
-      const K &x = records[a.at].first, &y = records[b.at].first;
-      return ascending ? x < y : y < x;
-    };
-    for (auto first = places.begin(), last = first; first != places.end(); first = last) {
-      while (last != places.end() && last->prefix == first->prefix) ++last;
-      if (last - first > 1) std::sort(first, last, by_key);
-    }
-  }
-  return places;
-}
-
-/// Calls f(record) for those of `places`, from `at` until `end` or false. They lie apart: what is
-/// handed out soon is fetched into the cache meanwhile.
-template <class K, class V, class F>
-void each_place(const std::vector<SortEntry>& places, std::vector<std::pair<K, V>>& records,
-                size_t& at, size_t end, F&& f) {
-  constexpr size_t kFar = 24, kNear = 12;
-  while (at < end) {
-    if (at + kFar < places.size()) __builtin_prefetch(&records[places[at + kFar].at]);
-    if (at + kNear < places.size()) {
-      const auto& [key, value] = records[places[at + kNear].at];
-      if constexpr (TextLike<K>) __builtin_prefetch(key.data());
-      if constexpr (TextLike<V>) __builtin_prefetch(value.data() + value.size() / 2);
-    }
-    if (!f(records[places[at++].at])) return;
-  }
-}
 
 /// Records in the order of their keys, of any size: what has no room is sorted and written as a
 /// run; at the end the runs are merged. Source: Spark ExternalSorter. Thread: one task's.
@@ -54,17 +16,11 @@ class SpillingSorter {
  public:
   using Record = std::pair<K, V>;
   SpillingSorter(TaskContext& context, bool ascending)
-      : context_(context), ascending_(ascending), memory_(context) {}
+      : context_(context), ascending_(ascending), memory_(context), records_(ascending) {}
 
   /// Encoded records; views of them stay good. `added`: which part of all was added with them.
   void add(Bytes piece, double added) {
-    pieces_.push_back(std::make_unique<Bytes>(std::move(piece)));
-    held_ += static_cast<int64_t>(pieces_.back()->capacity());
-    for (Decoder in(*pieces_.back()); !in.done();) {
-      records_.push_back(decode<Record>(in));
-      ++added_;
-      if constexpr (kHoldsBytes<Record>) held_ += held_bytes(records_.back());
-    }
+    added_ += records_.add(std::move(piece));
     const bool fits = memory_.hold(bytes());
     if (!fits || bytes() > kShortRun) plan_runs(fits, added);
     if (!fits || bytes() > longest_run_) spill();
@@ -72,10 +28,7 @@ class SpillingSorter {
   /// Nothing will be added.
   void finish() {
     context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, bytes());
-    if (!runs_) {
-      places_ = sorted_places(records_, ascending_);
-      return;
-    }
+    if (!runs_) return records_.sort();
     spill();
     runs_->finish();
     for (int32_t run = 0; run < runs_->size(); ++run) {
@@ -134,35 +87,30 @@ class SpillingSorter {
     if (!fits || all > memory_.share()) longest_run_ = std::max(kShortRun, all / kRuns);
   }
   uint64_t flip() const { return ascending_ ? 0 : ~uint64_t{0}; }
-  int64_t bytes() const {
-    return held_ + static_cast<int64_t>(records_.capacity() * sizeof(Record) +
-                                        records_.size() * sizeof(SortEntry));
-  }
+  int64_t bytes() const { return records_.bytes(); }
   void spill() {
-    if (records_.empty()) return;
+    if (records_.size() == 0) return;
     if (!runs_) runs_ = make_parts(context_, 0);
     context_.metrics.memory_spilled += bytes();
     const int32_t run = runs_->size();
     runs_->resize(run + 1);
     size_t at = 0;
-    each_place(sorted_places(records_, ascending_), records_, at, records_.size(),
-               [&](const Record& record) {
-                 Encoder out(runs_->buffer(run));
-                 core::encode<Record>(out, record);
-                 runs_->added(run);
-                 return true;
-               });
-    std::vector<Record>().swap(records_);
-    pieces_.clear();
-    held_ = 0;
+    records_.sort();
+    records_.each(at, records_.size(), [&](const Record& record) {
+      Encoder out(runs_->buffer(run));
+      core::encode<Record>(out, record);
+      runs_->added(run);
+      return true;
+    });
+    records_.clear();
     memory_.release();
     runs_->spill();
   }
   bool next_sorted(Sink<Record> out) {
     bool going = true;
-    each_place(places_, records_, at_, std::min(at_ + kBatch, places_.size()),
-               [&](Record& record) { return going = out(std::move(record)); });
-    return going && at_ < places_.size();
+    records_.each(at_, std::min(at_ + kBatch, records_.size()),
+                  [&](Record&& record) { return going = out(std::move(record)); });
+    return going && at_ < records_.size();
   }
   bool next_merged(Sink<Record> out) {
     for (int left = kBatch; left > 0 && !merging_.empty(); --left) {
@@ -180,13 +128,10 @@ class SpillingSorter {
   TaskContext& context_;
   const bool ascending_;
   TaskMemory memory_;
-  std::vector<std::unique_ptr<Bytes>> pieces_;
-  std::vector<Record> records_;
-  int64_t held_ = 0;  // by both
+  SortRecords<K, V> records_;
+  size_t at_ = 0;  // of those that are handed out
   int64_t added_ = 0;
   int64_t longest_run_ = INT64_MAX;  // while all may fit
-  std::vector<SortEntry> places_;
-  size_t at_ = 0;
   std::unique_ptr<SpilledParts> runs_;
   std::vector<std::unique_ptr<Run>> merging_;  // a heap, the least one first
 };
