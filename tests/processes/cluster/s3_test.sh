@@ -10,24 +10,25 @@ gateway=$(tests/scripts/go_program.sh github.com/versity/versitygw/cmd/versitygw
 mkdir -p "$dir/store/data" "$dir/work"
 unset "${!AWS_@}" http_proxy HTTP_PROXY all_proxy ALL_PROXY
 
-# start_gateway: a port that is free now may be taken before the gateway has it: the next one then.
+# start_gateway SCHEME [OPTIONS…]: a port that is free now may be taken before the gateway has it: the next one then.
 start_gateway() {
-  local port tries
+  local scheme=$1 port tries
+  shift
   for port in $(perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport, "\n" for 1 .. 5'); do
-    "$gateway" --access KEY --secret hidden-word --keep-alive --quiet --port "127.0.0.1:$port" --health /health \
+    "$gateway" --access KEY --secret hidden-word --keep-alive --quiet --port "127.0.0.1:$port" --health /health "$@" \
       posix "$dir/store" >"$dir/gateway.log" 2>&1 &
     pid=$!
     tries=500
     while kill -0 $pid 2>/dev/null && (( tries-- > 0 )); do
-      endpoint=http://127.0.0.1:$port
-      curl -sf --noproxy '*' "$endpoint/health" && { pids+=("$pid"); return 0; }
+      endpoint=$scheme://127.0.0.1:$port
+      curl -skf --noproxy '*' "$endpoint/health" && { pids+=("$pid"); return 0; }
       read -rt 0.02 <> <(:) || true
     done
   done
   cat "$dir/gateway.log" >&2
   return 1
 }
-check "a real S3 server is there" start_gateway
+check "a real S3 server is there" start_gateway http
 [ $failed = 0 ] || exit 1
 store=(--conf "spark.hadoop.fs.s3a.endpoint=$endpoint" --conf spark.hadoop.fs.s3a.access.key=KEY)
 secret=(--conf spark.hadoop.fs.s3a.secret.key=hidden-word)
@@ -133,6 +134,16 @@ check "a web server with ranges: 12 of them, every line once" ranged
 check "no pattern for a web server" refused 'web servers cannot be searched' submit "$local" wordcount "$web/*.txt"
 check "nothing there" refused "Input path does not exist: $web/none; the server answered status 404" submit "$local" wordcount "$web/none"
 check "no output to a web server" refused "Cannot save to $web/out: web servers are only read" submit "$local" wordcount "$web/bin" "$web/out"
+
+# The same store over TLS.
+openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key" -out "$dir/crt" -subj /CN=store -addext subjectAltName=IP:127.0.0.1 -days 1 2>/dev/null
+plain=$endpoint
+check "the S3 server by https" start_gateway https --cert "$dir/crt" --key "$dir/key"
+by_tls() { SSL_CERT_FILE=$dir/crt s3 "$1" --conf "spark.hadoop.fs.s3a.endpoint=$endpoint" wordcount s3a://data/book/2024 s3a://data/out/tls && counts out/tls "$book"/2024/m-*; }
+check "word count from the store to the store by https, with executors" by_tls "$cluster"
+untrusted() { refused "$1" s3 "$local" --conf "spark.hadoop.fs.s3a.endpoint=$endpoint" wordcount s3a://data/book/2024 s3a://data/out/untrusted; }
+check "a certificate that nobody vouches for" untrusted 'is not trusted'
+endpoint=$plain
 
 check "a wrong secret, in the store's words" refused ': HTTP 403 SignatureDoesNotMatch: ' \
   submit "$local" "${store[@]}" --conf spark.hadoop.fs.s3a.secret.key=wrong wordcount s3a://data/numbers.txt
