@@ -120,7 +120,6 @@ void PodChecks::answered(const ApiRequest& request, const ApiAnswered& answer) {
   const int64_t executor = executor_of(Json::parse(request.body));
   const auto at = known_.find(executor);
   if (at == known_.end()) return;
-  ++refused_;
   // One that is tried again counts all the while; it is no matter if it does not here.
   if (at->second.state == State::Asked) at->second.condemned = true;
 }
@@ -233,15 +232,14 @@ void PodChecks::tells(const PodLeaving& e) {
   checks_.reached(Path::PodLeavingTold);
 }
 
-/// Failures are what the machine was shown: an own end, or a pod that can't begin; and what was
-/// refused to it.
+/// Failures are what the machine was shown: an own end, or a pod that can't begin.
 void PodChecks::tells(const PodsGiveUp& e) {
   const auto count = [&](auto what) {
     return static_cast<int32_t>(
         std::ranges::count_if(known_, [&](const auto& k) { return k.second.*what; }));
   };
   if (e.reason.starts_with("Max number of executor failures")) {
-    if (count(&Known::failed) + count(&Known::stuck) + refused_ <= settings_.max_failures)
+    if (count(&Known::failed) + count(&Known::stuck) <= settings_.max_failures)
       broken("given up too early", e.reason);
     return checks_.reached(Path::TooManyExecutorsFailed);
   }

@@ -94,7 +94,6 @@ class PodChecks {
   std::optional<Time> last_batch_;
   std::string version_;
   bool may_list_ = true, watching_ = false, served_ = false;
-  int32_t refused_ = 0;  // creations
 };
 
 }  // namespace tinderbox::sim
