@@ -71,7 +71,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kExcludeLegacyTimeout.spec, &kExcludeKill.spec, &kExcludeKillDecommission.spec,
     &kExcludeFetchFailure.spec, &kExcludeUnschedulableTimeout.spec,
     &kReducerMaxSizeInFlight.spec,
-    &kReducerMaxReqsInFlight.spec, &kReducerMaxBlocksPerAddress.spec, &kShuffleCompress.spec, &kShuffleSpillCompress.spec,
+    &kReducerMaxReqsInFlight.spec, &kReducerMaxBlocksPerAddress.spec, &kMaxRemoteBlockToMemory.spec, &kShuffleCompress.spec, &kShuffleSpillCompress.spec,
     &kCompressionCodec.spec, &kCompressionZstdLevel.spec,
     &kShuffleChecksum.spec, &kShuffleSync.spec, &kShuffleMaxInMemoryOutput.spec,
     &kShuffleFetchAhead.spec,

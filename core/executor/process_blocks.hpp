@@ -6,7 +6,7 @@
 
 #include "conf/conf.hpp"
 #include "core/storage/block_manager.hpp"
-#include "core/storage/block_transfer.hpp"
+#include "core/storage/transfer/block_transfer.hpp"
 #include "net/files/files.hpp"
 
 namespace tinderbox::core {

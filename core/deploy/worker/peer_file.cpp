@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/shell.hpp"
-#include "core/storage/block_transfer.hpp"
+#include "core/storage/transfer/block_transfer.hpp"
 #include "net/loop.hpp"
 #include "net/transport/endpoint.hpp"
 
@@ -20,6 +20,9 @@ struct Host {
   std::optional<Result<Payload>> answer;
 
   void apply(const DeliverBlock& e) { end(e.bytes); }
+  void apply(const KeepChunk&) {}  // all of it goes to memory
+  void apply(const DeliverFile&) {}
+  void apply(const DropFile&) {}
   /// A peer that is gone is tried for long, by someone who may be told to stop meanwhile.
   void look() {
     if (!sink({})) return end(Error{"nobody waits for it any more"});

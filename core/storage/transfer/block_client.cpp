@@ -1,5 +1,5 @@
 // Fetches blocks from peers: bounded bytes in flight, retries, deadlines.
-#include "core/storage/block_client.hpp"
+#include "core/storage/transfer/block_client.hpp"
 
 #include <xxhash.h>
 
@@ -194,15 +194,14 @@ void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Effects&
     Stream stream = std::move(streams_.at(old));
     streams_.erase(old);
     if (stream.retries >= options_.max_retries) {
+      forget_received(old, stream, out);
       const uint64_t number = next_stream_++;
       streams_[number] = std::move(stream);
       given_up.push_back(number);
       continue;
     }
     ++stream.retries;
-    stream.total = -1;
-    stream.ungranted = 0;
-    stream.received.clear();
+    forget_received(old, stream, out);
     const uint64_t number = next_stream_++;
     streams_[number] = std::move(stream);
     link.streams.insert(number);
@@ -266,7 +265,7 @@ void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& 
   Stream* stream = find(from, m.stream, now);
   if (!stream) return;
   const auto size = static_cast<int64_t>(m.bytes.size());
-  const auto received = static_cast<int64_t>(stream->received.size());
+  const auto received = static_cast<int64_t>(stream->received.size()) + stream->in_file;
   const bool whole = received == 0 && size == m.total;
   if (m.offset != received || (stream->total >= 0 && m.total != stream->total) ||
       size > m.total - received || (size == 0 && !whole))
@@ -274,11 +273,19 @@ void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& 
   if (XXH3_64bits(m.bytes.view().data(), m.bytes.size()) != m.checksum)
     return refetch(m.stream, "the checksum of a chunk is not the one sent", now, out);
   if (whole) return finish(m.stream, m.bytes, out);
-  if (stream->total < 0) stream->received.reserve(static_cast<size_t>(std::min(m.total, kReserve)));
+  const bool to_file = m.total > options_.to_memory;
+  if (stream->total < 0 && !to_file)
+    stream->received.reserve(static_cast<size_t>(std::min(m.total, kReserve)));
   stream->total = m.total;
-  stream->received.append(m.bytes.view());
+  if (to_file) {
+    stream->in_file += size;
+    out.push_back(KeepChunk{m.stream, m.bytes});
+  } else {
+    stream->received.append(m.bytes.view());
+  }
   if (received + size == m.total)
-    return finish(m.stream, Payload(std::move(stream->received)), out);
+    return to_file ? finish_file(m.stream, out)
+                   : finish(m.stream, Payload(std::move(stream->received)), out);
   stream->ungranted += size;
   if (stream->ungranted < options_.credit / 2) return;
   out.push_back(Send<ToBlocks>{from, GrantCredit{m.stream, std::exchange(stream->ungranted, 0)}});
@@ -292,9 +299,7 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
   const bool again = !std::exchange(stream.refetched, true);
   const std::string text = stream.want.block + " from " + stream.want.address +
                            " is corrupted due to NETWORK_ISSUE: " + why;
-  stream.total = -1;
-  stream.ungranted = 0;
-  stream.received.clear();
+  forget_received(old, stream, out);
   if (!again) {
     streams_.at(old) = std::move(stream);
     return finish(old, Error{text}, out);
@@ -308,12 +313,32 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
   open(link, {number}, now, out);
 }
 
+void BlockClient::forget_received(uint64_t number, Stream& stream, Effects& out) {
+  if (stream.in_file > 0) out.push_back(DropFile{number});
+  stream.in_file = 0;
+  stream.total = -1;
+  stream.ungranted = 0;
+  stream.received.clear();
+}
+
 void BlockClient::finish(uint64_t number, Result<Payload> bytes, Effects& out) {
+  Stream& stream = streams_.at(number);
+  forget_received(number, stream, out);
+  out.push_back(DeliverBlock{stream.request, stream.want.index, std::move(bytes)});
+  close(number);
+}
+
+void BlockClient::finish_file(uint64_t number, Effects& out) {
+  const Stream& stream = streams_.at(number);
+  out.push_back(DeliverFile{number, stream.request, stream.want.index});
+  close(number);
+}
+
+void BlockClient::close(uint64_t number) {
   const auto it = streams_.find(number);
   const Stream stream = std::move(it->second);
   streams_.erase(it);
   links_.at(stream.link).streams.erase(number);
-  out.push_back(DeliverBlock{stream.request, stream.want.index, std::move(bytes)});
   const auto request = requests_.find(stream.request);
   if (request == requests_.end()) return;
   --request->second.asked;
@@ -336,6 +361,7 @@ void BlockClient::on_end(uint64_t id, Effects& out) {
     link.streams.erase(it->first);
     if (link.state == Link::State::Open)
       out.push_back(Send<ToBlocks>{link.peer, CancelStream{it->first}});
+    forget_received(it->first, it->second, out);
     it = streams_.erase(it);
   }
 }

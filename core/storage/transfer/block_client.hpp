@@ -31,7 +31,9 @@ struct BlockClientOptions {
   Duration silence{};           // spark.shuffle.io.connectionTimeout
   int64_t chunk = 1 << 20;
   int64_t credit = 4 << 20;
-  uint64_t seed = 0;  // from which address a request begins
+  int64_t to_memory = INT64_MAX;  // spark.network.maxRemoteBlockSizeFetchToMem: larger ones go to
+                                  // files
+  uint64_t seed = 0;              // from which address a request begins
 };
 
 /// One block of a request. `index` comes back with it.
@@ -67,14 +69,29 @@ struct DeliverBlock {
   size_t index = 0;
   Result<Payload> bytes;
 };
+/// The next bytes of a block that is too large for memory: to the end of the stream's file.
+struct KeepChunk {
+  uint64_t stream = 0;
+  Payload bytes;
+};
+/// That file is whole: a DeliverBlock has its bytes.
+struct DeliverFile {
+  uint64_t stream = 0;
+  uint64_t request = 0;
+  size_t index = 0;
+};
+/// That file is not wanted any more.
+struct DropFile {
+  uint64_t stream = 0;
+};
 
 /// Thread: one loop's.
 class BlockClient {
  public:
   using Event = std::variant<Received<FromBlocks>, PeerLost, Connected, FetchBlocks, BlocksTaken,
                              EndRequest, BlockClientTimer>;
-  using Effect =
-      std::variant<Send<ToBlocks>, Connect, Disconnect, After<BlockClientTimer>, DeliverBlock, Log>;
+  using Effect = std::variant<Send<ToBlocks>, Connect, Disconnect, After<BlockClientTimer>,
+                              DeliverBlock, KeepChunk, DeliverFile, DropFile, Log>;
   using Effects = std::vector<Effect>;
 
   explicit BlockClient(BlockClientOptions options) : options_(std::move(options)) {}
@@ -93,6 +110,7 @@ class BlockClient {
     int64_t total = -1;
     int64_t ungranted = 0;
     Bytes received;
+    int64_t in_file = 0;  // received too
   };
   struct Request {
     std::deque<WantedBlock> waiting;
@@ -126,7 +144,10 @@ class BlockClient {
   void watch(uint64_t id, Link& link, Effects& out);
   void lose(uint64_t id, Link& link, const std::string& why, Effects& out);
   void refetch(uint64_t stream, const std::string& why, Time now, Effects& out);
+  static void forget_received(uint64_t number, Stream& stream, Effects& out);
   void finish(uint64_t stream, Result<Payload> bytes, Effects& out);
+  void finish_file(uint64_t stream, Effects& out);
+  void close(uint64_t stream);
   Stream* find(PeerId from, uint64_t stream, Time now);
   uint64_t link_to(const std::string& address);
 

@@ -1,5 +1,5 @@
 // Serves blocks to peers in chunks with credit.
-#include "core/storage/block_server.hpp"
+#include "core/storage/transfer/block_server.hpp"
 
 #include <xxhash.h>
 

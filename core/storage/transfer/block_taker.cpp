@@ -1,5 +1,5 @@
 // Takes blocks over from executors that are decommissioned.
-#include "core/storage/block_taker.hpp"
+#include "core/storage/transfer/block_taker.hpp"
 
 #include "core/storage/block_id.hpp"
 #include "core/storage/map_output_store.hpp"

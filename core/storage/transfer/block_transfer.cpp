@@ -1,5 +1,5 @@
 // Block transfer of one process: the thread, and the blocking face of it.
-#include "core/storage/block_transfer.hpp"
+#include "core/storage/transfer/block_transfer.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -8,6 +8,7 @@
 
 #include "core/shell.hpp"
 #include "core/storage/block_id.hpp"
+#include "core/storage/transfer/fetched_file.hpp"
 #include "net/loop.hpp"
 
 namespace tinderbox::core {
@@ -25,6 +26,7 @@ BlockTransferOptions block_transfer_options(const conf::Conf& conf) {
   client.max_retries = conf.get(conf::kShuffleIoMaxRetries);
   client.retry_wait = conf.get(conf::kShuffleIoRetryWait);
   client.silence = conf.get(conf::kShuffleIoConnectionTimeout);
+  client.to_memory = conf.get(conf::kMaxRemoteBlockToMemory);
   options.max_disk = conf.get(conf::kMigrationMaxDisk);
   options.max_ahead = conf.get(conf::kShuffleFetchAhead);
   return options;
@@ -93,6 +95,12 @@ class BlockTransfer::Plane {
     serving_.post(std::move(ready));
   }
   void apply(const DeliverBlock& e) { transfer_.deliver(e); }
+  void apply(const KeepChunk& e) { files_[e.stream].append(blocks_, e.bytes.view()); }
+  void apply(const DeliverFile& e) {
+    auto file = files_.extract(e.stream);
+    transfer_.deliver({e.request, e.index, file.mapped().read(blocks_)});
+  }
+  void apply(const DropFile& e) { files_.erase(e.stream); }
   void apply(const FetchPart& e) {
     transfer_.fetch_async({.from = e.from, .block = e.block},
                           [this, request = e.request](Result<Payload> bytes) {
@@ -152,6 +160,7 @@ class BlockTransfer::Plane {
   BlockServer server_;
   BlockClient client_;
   BlockTaker taker_;
+  std::map<uint64_t, FetchedFile> files_;                          // by stream
   std::map<uint64_t, std::unique_ptr<PendingMapOutput>> outputs_;  // that are taken over
   std::map<uint64_t, std::function<void(BlockTaken)>> taken_;      // who waits for it
   Shell<BlockServer, Plane> serving_{*loop_, board_, server_, *this, "BlockServer"};

@@ -12,11 +12,11 @@
 
 #include "conf/conf.hpp"
 #include "core/plan/task.hpp"
-#include "core/storage/block_client.hpp"
 #include "core/storage/block_manager.hpp"
-#include "core/storage/block_server.hpp"
-#include "core/storage/block_taker.hpp"
-#include "core/storage/blocks_ahead.hpp"
+#include "core/storage/transfer/block_client.hpp"
+#include "core/storage/transfer/block_server.hpp"
+#include "core/storage/transfer/block_taker.hpp"
+#include "core/storage/transfer/blocks_ahead.hpp"
 #include "net/mutex.hpp"
 #include "net/transport/endpoint.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/storage/blocks_ahead.hpp"
+#include "core/storage/transfer/blocks_ahead.hpp"
 
 #include <algorithm>
 

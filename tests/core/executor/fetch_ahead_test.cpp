@@ -6,7 +6,7 @@
 
 #include "core/shuffle/map_status.hpp"
 #include "core/shuffle/wants.hpp"
-#include "tests/core/storage/block_process.hpp"
+#include "tests/core/storage/transfer/block_process.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;

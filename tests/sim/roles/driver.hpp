@@ -10,7 +10,7 @@
 
 #include "core/scheduler/driver.hpp"
 #include "core/shell.hpp"
-#include "core/storage/block_client.hpp"
+#include "core/storage/transfer/block_client.hpp"
 #include "tests/sim/roles/executor.hpp"
 
 namespace tinderbox::sim {
@@ -62,6 +62,9 @@ class SimDriver {
   void apply(const core::DecommissionBackendExecutor& e) { backend_.decommissioned(e.executor); }
   void apply(const core::NameBackendExecutor&) {}  // its executors come with ids
   void apply(const core::DeliverBlock& e);
+  void apply(const core::KeepChunk&) {}  // its blocks are not too large for memory
+  void apply(const core::DeliverFile&) {}
+  void apply(const core::DropFile&) {}
   void apply(const core::RequestTotalExecutors& e);
   void end_of_turn() {
     if (!opened()) return;

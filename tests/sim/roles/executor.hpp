@@ -14,10 +14,10 @@
 
 #include "core/executor/executor.hpp"
 #include "core/shell.hpp"
-#include "core/storage/block_client.hpp"
 #include "core/storage/block_id.hpp"
-#include "core/storage/block_server.hpp"
-#include "core/storage/block_taker.hpp"
+#include "core/storage/transfer/block_client.hpp"
+#include "core/storage/transfer/block_server.hpp"
+#include "core/storage/transfer/block_taker.hpp"
 #include "tests/sim/roles/surroundings.hpp"
 
 namespace tinderbox::sim {
@@ -81,6 +81,9 @@ class SimExecutor {
   void apply(const core::Exit& e) { die(e.code, false, e.reason); }
   void apply(const core::ReadBlock& e);
   void apply(const core::DeliverBlock& e);
+  void apply(const core::KeepChunk&) {}  // its blocks are not too large for memory
+  void apply(const core::DeliverFile&) {}
+  void apply(const core::DropFile&) {}
   void apply(const core::FetchPart& e);
   void apply(const core::KeepBlock& e);
   void apply(const core::KeepPartitions& e);

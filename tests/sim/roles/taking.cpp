@@ -7,7 +7,8 @@ namespace tinderbox::sim {
 
 using namespace core;
 
-// ---- taking over: as core/storage/block_transfer -----------------------------------------------
+// ---- taking over: as core/storage/transfer/block_transfer
+// -----------------------------------------------
 
 void SimExecutor::take(const TakeBlock& what) {
   if (current()) in_.checks.told_to_take(what);

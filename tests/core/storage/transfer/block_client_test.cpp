@@ -1,5 +1,5 @@
 // The block client in virtual time.
-#include "core/storage/block_client.hpp"
+#include "core/storage/transfer/block_client.hpp"
 
 #include <xxhash.h>
 
@@ -21,6 +21,7 @@ struct Fetching {
   size_t asked = 0;                                  // messages that opened them
   std::map<std::string, std::vector<PeerId>> peers;  // address → incarnations
   std::set<std::string> unreachable;
+  std::set<uint64_t> files;  // of streams
   std::multimap<Time, BlockClientTimer> timers;
 
   explicit Fetching(BlockClientOptions options = usual()) : client(std::move(options)) {}
@@ -59,6 +60,18 @@ struct Fetching {
                          log.push_back("deliver " + std::to_string(e.index) + " " +
                                        (e.bytes ? std::string(e.bytes->view())
                                                 : "error: " + e.bytes.error().message));
+                       },
+                       [&](KeepChunk& e) {
+                         log.push_back("keep " + std::string(e.bytes.view()));
+                         files.insert(e.stream);
+                       },
+                       [&](DeliverFile& e) {
+                         log.push_back("deliver file " + std::to_string(e.index));
+                         CHECK(files.erase(e.stream) == 1);
+                       },
+                       [&](DropFile& e) {
+                         log.push_back("drop file");
+                         CHECK(files.erase(e.stream) == 1);
                        },
                        [&](Log& e) { log.push_back("log " + e.line); },
                    },
@@ -325,4 +338,64 @@ TEST_CASE("an ended request is cancelled and delivers nothing more", "[block_cli
   f.feed(PeerLost{1});
   f.wait(5s);
   CHECK(f.done() == Lines{"connect a:1", "open z@2"});
+}
+
+namespace {
+
+/// Fetches block x, which is too large for memory, and has its first chunk.
+Fetching too_large() {
+  BlockClientOptions o = Fetching::usual();
+  o.to_memory = 20;
+  Fetching f(o);
+  f.feed(FetchBlocks{1, {{4, "a:1", "x", 25}}});
+  f.chunk(1, f.stream("x"), 0, 25, "0123456789");
+  CHECK(f.done() == Lines{"connect a:1", "open x@1", "keep 0123456789", "grant 10"});
+  return f;
+}
+
+}  // namespace
+
+TEST_CASE("blocks that are too large for memory come through files", "[block_client]") {
+  Fetching f = too_large();
+  f.chunk(1, f.stream("x"), 10, 25, "0123456789");
+  f.chunk(1, f.stream("x"), 20, 25, "01234");
+  CHECK(f.done() == Lines{"keep 0123456789", "grant 10", "keep 01234", "deliver file 4"});
+  CHECK(f.client.streams() == 0);
+  f.feed(FetchBlocks{1, {{5, "a:1", "y", 20}}});
+  f.chunk(1, f.stream("y"), 0, 20, "0123456789");
+  f.chunk(1, f.stream("y"), 10, 20, "0123456789");
+  CHECK(f.done() == Lines{"open y@1", "grant 10", "deliver 5 01234567890123456789"});
+}
+
+TEST_CASE("the file of what begins anew, fails or is not wanted any more goes", "[block_client]") {
+  Fetching f = too_large();
+  SECTION("damaged, then again") {
+    f.chunk(1, f.stream("x"), 10, 25, "0123456789", true);
+    CHECK(f.done().at(1) == "drop file");
+    f.chunk(1, f.stream("x"), 0, 25, "0123456789");
+    f.chunk(1, f.stream("x"), 10, 25, "0123456789", true);
+    const Lines log = f.done();
+    CHECK(log.at(log.size() - 2) == "drop file");
+    CHECK_THAT(log.back(), Catch::Contains("deliver 4 error: x from a:1 is corrupted"));
+  }
+  SECTION("the connection is lost, then there is none") {
+    f.feed(PeerLost{1});
+    CHECK(f.done() == Lines{"drop file"});
+    f.wait(5s);
+    f.chunk(2, f.stream("x"), 0, 25, "0123456789");
+    f.unreachable.insert("a:1");
+    f.done();
+    f.feed(PeerLost{2});
+    f.wait(60s);
+    CHECK(f.done().front() == "drop file");
+  }
+  SECTION("not there any more") {
+    f.feed(Received<FromBlocks>{1, BlockMissing{f.stream("x"), "gone"}});
+    CHECK(f.done() == Lines{"drop file", "deliver 4 error: cannot fetch x from a:1: gone"});
+  }
+  SECTION("not wanted any more") {
+    f.feed(EndRequest{1});
+    CHECK(f.done() == Lines{"cancel", "drop file"});
+  }
+  CHECK(f.files.empty());
 }

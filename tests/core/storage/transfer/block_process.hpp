@@ -2,7 +2,7 @@
 // free.
 #pragma once
 
-#include "core/storage/block_transfer.hpp"
+#include "core/storage/transfer/block_transfer.hpp"
 #include "tests/core/storage/fake_files.hpp"
 #include "tests/pch.hpp"
 

@@ -1,5 +1,5 @@
 // The block server in virtual time.
-#include "core/storage/block_server.hpp"
+#include "core/storage/transfer/block_server.hpp"
 
 #include <xxhash.h>
 

@@ -1,10 +1,10 @@
 // Block transfer between processes, over real sockets.
-#include "core/storage/block_transfer.hpp"
+#include "core/storage/transfer/block_transfer.hpp"
 
 #include <thread>
 
-#include "tests/core/storage/block_process.hpp"
 #include "tests/core/storage/payload_fixture.hpp"
+#include "tests/core/storage/transfer/block_process.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
@@ -24,6 +24,7 @@ struct Process : BlockProcess {
                        options.read_host_local = block_transfer_options(conf).read_host_local;
                        options.client.retry_wait = 1ms;
                        options.client.max_in_flight = 3 << 20;
+                       options.client.to_memory = block_transfer_options(conf).client.to_memory;
                        options.max_disk = max_disk;
                      }),
         files(shared) {}
@@ -67,6 +68,34 @@ TEST_CASE("settings of block transfer", "[block_transfer]") {
   CHECK(client.max_retries == 10);
   CHECK(client.retry_wait == 11s);
   CHECK(client.silence == 12s);
+  CHECK(usual.to_memory == 200 << 20);
+}
+
+TEST_CASE("blocks that are too large for memory come through files of which nothing stays",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  const conf::Conf conf =
+      conf::Conf::of({{"spark.network.maxRemoteBlockSizeFetchToMem", "2000000b"}});
+  Process a(files, "1", "hosta"), b(files, "2", "hostb", {}, conf);
+  const std::atomic<bool> killed{false};
+  std::vector<BlockWant> wants;
+  std::vector<std::string> contents;
+  for (const int size : {1'000'000, 2'000'000, 2'000'001, 7'654'321}) {
+    contents.emplace_back(static_cast<size_t>(size), static_cast<char>('a' + wants.size()));
+    contents.back().append("end");
+    const std::string name = "rdd_1_" + std::to_string(wants.size());
+    REQUIRE(a.blocks->put(name, {.memory = true}, text(contents.back()), false));
+    wants.push_back(want(a, name, size));
+  }
+  auto all = drain(*b.transfer->fetch(wants, killed));
+  REQUIRE(all.size() == contents.size());
+  for (size_t p = 0; p < contents.size(); ++p) CHECK((all[p] == contents[p]));
+  CHECK(files.files.empty());
+  files.capacity = 1 << 20;
+  all = drain(*b.transfer->fetch(wants, killed));
+  CHECK((all[0] == contents[0]));
+  CHECK_THAT(all[3], Catch::Contains("error: "));
+  CHECK(files.files.empty());
 }
 
 TEST_CASE("blocks come from another process, whatever their size", "[block_transfer]") {

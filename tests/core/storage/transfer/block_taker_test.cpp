@@ -1,5 +1,5 @@
 // The block taker in a table of events and effects.
-#include "core/storage/block_taker.hpp"
+#include "core/storage/transfer/block_taker.hpp"
 
 #include "tests/core/storage/payload_fixture.hpp"
 #include "tests/pch.hpp"

@@ -1,5 +1,5 @@
 // Blocks fetched before their readers begin: what each event does, step by step.
-#include "core/storage/blocks_ahead.hpp"
+#include "core/storage/transfer/blocks_ahead.hpp"
 
 #include "tests/pch.hpp"
 

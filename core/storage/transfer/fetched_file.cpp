@@ -1,0 +1,45 @@
+#include "core/storage/transfer/fetched_file.hpp"
+
+#include <atomic>
+
+namespace tinderbox::core {
+namespace {
+
+std::atomic<uint64_t> last_number{0};
+
+}  // namespace
+
+Result<bool> FetchedFile::open(BlockManager& blocks) {
+  const uint64_t number = ++last_number;
+  const std::vector<std::string>& directories = blocks.local_dirs();
+  const std::string folder = directories[number % directories.size()] + "/temp";
+  if (Result<bool> made = blocks.files().make_directories(folder); !made) return made;
+  path_ = folder + "/fetched_" + std::to_string(number);
+  Result<std::unique_ptr<net::WriteFile>> file = blocks.files().create(path_);
+  if (!file) return file.error();
+  writing_ = std::move(*file);
+  return true;
+}
+
+void FetchedFile::append(BlockManager& blocks, std::string_view bytes) {
+  if (error_) return;
+  Result<bool> done = writing_ ? Result<bool>(true) : open(blocks);
+  if (done) done = writing_->append(bytes);
+  if (done) return;
+  error_ = done.error();
+  writing_.reset();
+}
+
+Result<Payload> FetchedFile::read(BlockManager& blocks) {
+  if (error_) return *error_;
+  const int64_t size = writing_->size();
+  if (Result<bool> there = writing_->commit(); !there) return there.error();
+  writing_.reset();
+  Result<std::unique_ptr<net::ReadFile>> file = blocks.files().open(path_);
+  if (!file) return file.error();
+  Result<Payload> bytes = (*file)->view(0, size);
+  (void)blocks.files().remove(path_);  // what is mapped stays
+  return bytes;
+}
+
+}  // namespace tinderbox::core

@@ -1,0 +1,30 @@
+// A block that is too large for memory, while it comes from a peer: a file without a name.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/storage/block_manager.hpp"
+
+namespace tinderbox::core {
+
+/// Nothing of it is left once its bytes are read or it is dropped.
+/// Source: Spark DownloadFile of OneForOneBlockFetcher. Thread: one loop's.
+class FetchedFile {
+ public:
+  /// In a local dir of `blocks`. An error stays, and read() tells it.
+  void append(BlockManager& blocks, std::string_view bytes);
+  /// All of it, of a file that is gone with them. The last call. Errors: a disk failed.
+  Result<Payload> read(BlockManager& blocks);
+
+ private:
+  Result<bool> open(BlockManager& blocks);
+
+  std::string path_;
+  std::unique_ptr<net::WriteFile> writing_;
+  std::optional<Error> error_;
+};
+
+}  // namespace tinderbox::core
