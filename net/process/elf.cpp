@@ -174,6 +174,14 @@ Image own_image() {
 
 using Hash = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
 
+/// Where what is hashed of a segment begins: the file's header says where its symbols are, which
+/// `strip` takes away.
+uint64_t after_header(const ElfW(Phdr) & s) {
+  return s.p_offset < sizeof(ElfW(Ehdr))
+             ? std::min<uint64_t>(sizeof(ElfW(Ehdr)) - s.p_offset, s.p_filesz)
+             : 0;
+}
+
 bool hash_from_file(const Image& image, XXH3_state_t* hash) {
   Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return false;
@@ -181,7 +189,7 @@ bool hash_from_file(const Image& image, XXH3_state_t* hash) {
   for (size_t i = 0; i < image.count; ++i) {
     const ElfW(Phdr)& s = image.segments[i];
     if (!is_constant(s)) continue;
-    for (uint64_t at = 0; at < s.p_filesz;) {
+    for (uint64_t at = after_header(s); at < s.p_filesz;) {
       size_t n = std::min<uint64_t>(buffer->size(), s.p_filesz - at);
       if (!read_exactly(file.get(), buffer->data(), n, s.p_offset + at)) return false;
       XXH3_64bits_update(hash, buffer->data(), n);
@@ -194,8 +202,10 @@ bool hash_from_file(const Image& image, XXH3_state_t* hash) {
 void hash_from_memory(const Image& image, XXH3_state_t* hash) {
   for (size_t i = 0; i < image.count; ++i) {
     const ElfW(Phdr)& s = image.segments[i];
+    const uint64_t from = after_header(s);
     if (is_constant(s))
-      XXH3_64bits_update(hash, reinterpret_cast<const void*>(image.base + s.p_vaddr), s.p_filesz);
+      XXH3_64bits_update(hash, reinterpret_cast<const void*>(image.base + s.p_vaddr + from),
+                         s.p_filesz - from);
   }
 }
 

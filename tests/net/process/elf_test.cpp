@@ -68,6 +68,23 @@ TEST_CASE("the code hash is stable and has 16 hex digits") {
   CHECK(hash == net::own_code_hash());
 }
 
+TEST_CASE("its code hash, said by a copy of this program", "[.code_hash]") {
+  std::printf("code hash %s\n", net::own_code_hash().c_str());
+}
+
+TEST_CASE(
+    "a stripped program has the same code hash: an image may have it beside a host that has not") {
+  TempDir dir;
+  const std::string copy = dir.path + "/stripped";
+  REQUIRE(std::system(("strip -o " + copy + " " + net::own_path()).c_str()) == 0);
+  FILE* said = popen((copy + " '[.code_hash]' 2>/dev/null").c_str(), "r");
+  REQUIRE(said);
+  std::string text(4096, 0);
+  text.resize(fread(text.data(), 1, text.size(), said));
+  CHECK(pclose(said) == 0);
+  CHECK_THAT(text, Catch::Contains("code hash " + net::own_code_hash() + "\n"));
+}
+
 TEST_CASE("each file that is no application is refused by one clear line") {
   TempDir dir;
   std::string self = own_bytes();
