@@ -118,6 +118,7 @@ class Driver {
   void ask_for_executors(const Allocation::Totals& totals, Turn& turn);
   int32_t executors_wanted() const;
   std::string scale(const ScaleExecutors& event, Turn& turn);
+  bool here(int32_t slot) const;
   bool kill_wanted(int32_t slot, const std::string& why, Turn& turn);
   std::map<std::string, int32_t> local_tasks() const;
   bool kill_idle(int32_t slot, Turn& turn);

@@ -91,7 +91,7 @@ bool Driver::kill_idle(int32_t slot, Turn& turn) {
 /// False: it is not here, or on its way out already. What it runs is tried elsewhere.
 bool Driver::kill_wanted(int32_t slot, const std::string& why, Turn& turn) {
   Executor& e = executors_.at(slot);
-  if (e.state != Executor::State::Registered && e.state != Executor::State::Active) return false;
+  if (!here(slot)) return false;
   turn.log(Level::Info, "Killing executor " + e.id.value + ", " + why);
   executors_.deactivate(slot, Executor::State::Draining);
   tasks_.executor_draining(slot, turn);
@@ -108,21 +108,22 @@ void Driver::handle(ScaleExecutors& event, Turn& turn) {
   turn.out.push_back(DeliverJobEnd{event.ticket, {}, std::move(error)});
 }
 
-/// Empty: done.
+/// Empty: done. The cluster manager hears of the number first, as it replaces whom it ends.
 std::string Driver::scale(const ScaleExecutors& event, Turn& turn) {
   if (options_.is_local) return "Requesting and killing executors is not supported in local mode.";
-  const int32_t before = executors_wanted();
-  int32_t killed = 0;
+  std::set<int32_t> to_kill;
   for (const ExecutorId& id : event.kill)
-    killed += kill_wanted(executors_.slot(id), "as the application wants it", turn) ? 1 : 0;
-  if (!event.kill.empty() && killed == 0) return "None of the executors to be killed is there.";
-  wanted_ = !event.kill.empty() ? std::max(0, before - killed)
+    if (const int32_t slot = executors_.slot(id); here(slot)) to_kill.insert(slot);
+  if (!event.kill.empty() && to_kill.empty()) return "None of the executors to be killed is there.";
+  const int32_t before = executors_wanted();
+  wanted_ = !event.kill.empty() ? std::max(0, before - static_cast<int32_t>(to_kill.size()))
             : event.in_all      ? event.executors
                                 : before + event.executors;
   Allocation::Totals totals = allocation_ ? allocation_->totals() : Allocation::Totals{};
   totals[kDefaultProfile] = *wanted_;
   turn.log(Level::Info, "The application wants " + std::to_string(*wanted_) + " executors in all.");
   ask_for_executors(totals, turn);
+  for (const int32_t slot : to_kill) kill_wanted(slot, "as the application wants it", turn);
   return {};
 }
 
@@ -130,10 +131,15 @@ std::string Driver::scale(const ScaleExecutors& event, Turn& turn) {
 int32_t Driver::executors_wanted() const {
   if (allocation_) return allocation_->totals().at(kDefaultProfile);
   if (wanted_) return *wanted_;
-  int32_t here = 0;
-  for (const int32_t slot : executors_.connected())
-    here += executors_.at(slot).state == Executor::State::Draining ? 0 : 1;
-  return here;
+  int32_t count = 0;
+  for (const int32_t slot : executors_.connected()) count += here(slot) ? 1 : 0;
+  return count;
+}
+
+/// Not on its way out.
+bool Driver::here(int32_t slot) const {
+  const Executor::State state = executors_.at(slot).state;
+  return state == Executor::State::Registered || state == Executor::State::Active;
 }
 
 // ---- decommissioning ---------------------------------------------------------------------------
@@ -172,7 +178,7 @@ void Driver::message(PeerId, int32_t slot, ExecutorDecommissioning& m, Turn& tur
 /// False: it is not here, or on its way out already.
 bool Driver::decommission(int32_t slot, std::string message, std::string worker_host, Turn& turn) {
   const Executor& e = executors_.at(slot);
-  if (e.state != Executor::State::Registered && e.state != Executor::State::Active) return false;
+  if (!here(slot)) return false;
   turn.log(Level::Info, "Decommissioning executor " + e.id.value + ": " + message);
   turn.send(e.peer, DecommissionExecutor{message});
   turn.out.push_back(DecommissionBackendExecutor{e.id});

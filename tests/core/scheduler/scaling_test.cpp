@@ -414,6 +414,11 @@ TEST_CASE("executors that an application kills are not replaced, and their tasks
   CHECK(b.order(0, false, {ExecutorId{"A"}, ExecutorId{"Z"}}).empty());
   CHECK(b.asked.killed == std::vector<std::string>{"A"});
   CHECK(b.asked.totals == Totals{2});
+  const auto first = std::ranges::find_if(b.c.last, [](const DriverEffect& e) {
+    return std::holds_alternative<RequestTotalExecutors>(e) ||
+           std::holds_alternative<KillBackendExecutor>(e);
+  });
+  CHECK(std::holds_alternative<RequestTotalExecutors>(*first));  // or it is replaced
   CHECK(b.c.messages<StopExecutor>("A").size() == 1);
   CHECK(b.order(0, false, {ExecutorId{"A"}}) == "None of the executors to be killed is there.");
   CHECK(b.asked.totals.empty());
