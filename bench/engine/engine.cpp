@@ -12,7 +12,6 @@
 namespace {
 
 using tinderbox::Context;
-using tinderbox::Rdd;
 using Edge = std::pair<int32_t, int32_t>;
 using Rank = std::pair<int32_t, double>;
 
