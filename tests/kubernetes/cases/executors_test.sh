@@ -75,7 +75,7 @@ END
   kubectl logs notebook | grep '^Pi is roughly 3.1'
 }
 check "client mode inside a pod of the user's own: executors belong to it" own_pod
-check "and go" until_true 20 executors_gone
+check "and go" executors_gone
 kubectl delete pod notebook >/dev/null
 
 inside() {

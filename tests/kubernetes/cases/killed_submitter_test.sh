@@ -32,10 +32,8 @@ done
 for n in 5 6; do
   check "killed after request $n of one that sends a file" killed_after "$n" "send-$n" --class pods "$dir/pods" 1
 done
-said() { log_of "$1" | grep "$2"; }
-# The kubelet may give a log later than it tells the end.
 incomplete() {
-  until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && { until_true 20 said "$1" "$2"; said "$1" "$2"; }
+  until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && log_of "$1" | grep "$2"
 }
 for n in $(seq $((requests - 2))); do
   check "after request $n the driver's pod ends with the reason" incomplete "run-$n" "its submitter was ended before it had created everything"

@@ -53,7 +53,7 @@ enforced() {
   sleep 1
   return 1
 }
-check "policies are enforced" until_true 60 enforced
+check "policies are enforced" until_true 30 enforced
 behind() { application 5; }
 check "an application whose file is sent, fetched by executors, begins behind them" behind
 stranger_out() { ! reaches "$driver" 7078 && ! reaches "$driver" 7079 && ! reaches "$executor" 7079; }

@@ -99,7 +99,7 @@ deaf_main() {
   "$FAULTS" submit --master "$1" --conf spark.local.dir="$dir/local" --class faults "$FAULTS" deaf >> "$dir/deaf.out" 2>&1 &
   driver=$!
   wait_line "$dir/deaf.out" '^deaf$' > /dev/null && kill -TERM $driver || return 1
-  timeout 40 tail --pid=$driver -f /dev/null || { cat "$dir/deaf.out"; ls -l "$dir/local"; kill -9 $driver; return 1; }
+  timeout 20 tail --pid=$driver -f /dev/null || { cat "$dir/deaf.out"; ls -l "$dir/local"; kill -9 $driver; return 1; }
   wait $driver || status=$?
   echo "status $status, left: $(ls "$dir/local")"
   [ $status = 143 ] && [ -z "$(ls "$dir/local")" ] && no_executors
