@@ -104,6 +104,21 @@ class Context {
   template <class T, class Merge>
   Accumulator<T, Merge> accumulator(T zero, Merge merge, const std::string& name = {});
 
+  // ---- executors ----
+
+  /// By the application's own will: so many in all. False, and a warning: nothing came of it, as in
+  /// local mode. With dynamic allocation its next decision counts again. Errors:
+  /// std::invalid_argument for a negative number. Source: Spark SparkContext.requestTotalExecutors,
+  /// requestExecutors.
+  bool request_total_executors(int32_t executors);
+  /// So many more than were wanted, or are there.
+  bool request_executors(int32_t more);
+  /// Their tasks run elsewhere, as no fault of theirs; nothing replaces them. False: none is there.
+  /// Errors: std::invalid_argument with dynamic allocation. Source: Spark
+  /// SparkContext.killExecutors.
+  bool kill_executors(const std::vector<ExecutorId>& executors);
+  bool kill_executor(const ExecutorId& executor) { return kill_executors({executor}); }
+
   // ---- jobs ----
 
   void set_job_group(const std::string& id, const std::string& description,
@@ -158,20 +173,6 @@ class Context {
     runtime_.add_listener(std::move(listener));
   }
   void cancel_all_jobs();
-
-  // ---- executors, by the application's own will. False, and a warning: nothing came of it, as in
-  // local mode. With dynamic allocation its next decision counts again.
-
-  /// So many in all. Errors: std::invalid_argument for a negative number. Source: Spark
-  /// SparkContext.requestTotalExecutors, requestExecutors.
-  bool request_total_executors(int32_t executors);
-  /// So many more than were wanted, or are there.
-  bool request_executors(int32_t more);
-  /// Their tasks run elsewhere, as no fault of theirs; nothing replaces them. False: none is there.
-  /// Errors: std::invalid_argument with dynamic allocation. Source: Spark
-  /// SparkContext.killExecutors.
-  bool kill_executors(const std::vector<ExecutorId>& executors);
-  bool kill_executor(const ExecutorId& executor) { return kill_executors({executor}); }
   /// What runs, what ran lately, and where. Source: Spark SparkContext.statusTracker.
   const core::StatusTracker& status_tracker() const { return runtime_.status(); }
   /// Makes the outputs of `shuffle` (Rdd::shuffles()) without anyone who reads them, and waits.

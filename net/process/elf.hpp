@@ -27,8 +27,8 @@ Result<ElfInfo> read_application(const std::string& path, const std::string& bui
 /// Of the running program; empty when it was linked without one.
 const std::string& own_build_id();
 /// xxh3 in hex over the program's own code and read-only segments; `strip` does not change it.
-/// Computed once, at the first
-/// call, from its file, so that no page of it becomes resident. Thread: any.
+/// Computed once, at the first call, from its file, so that no page of it becomes resident.
+/// Thread: any.
 const std::string& own_code_hash();
 /// The program's file; empty when neither /proc nor the kernel's hint tells it.
 std::string own_path();

@@ -102,9 +102,7 @@ class RealDriverRuntime final : public DriverRuntime {
     post(SubmitJob{std::move(job)});
     std::exception_ptr thrown;
     for (bool ended = false; !ended;) {
-      JobWaiters::Taken taken = waiters_.wait(
-          ticket,
-          [this](const std::vector<AccumulatorUpdate>& updates) { accumulators_.merge(updates); });
+      JobWaiters::Taken taken = wait(ticket);
       for (DeliverResult& r : taken.results) {
         if (thrown) break;
         try {
@@ -257,11 +255,12 @@ class RealDriverRuntime final : public DriverRuntime {
   bool scale(ScaleExecutors order) {
     const uint64_t ticket = order.ticket;
     post(std::move(order));
-    return waiters_
-        .wait(
-            ticket,
-            [this](const std::vector<AccumulatorUpdate>& updates) { accumulators_.merge(updates); })
-        .error.empty();
+    return wait(ticket).error.empty();
+  }
+  JobWaiters::Taken wait(uint64_t ticket) {
+    return waiters_.wait(ticket, [this](const std::vector<AccumulatorUpdate>& updates) {
+      accumulators_.merge(updates);
+    });
   }
   void post(DriverEvent event) {
     auto shared = std::make_shared<DriverEvent>(std::move(event));
