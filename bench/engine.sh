@@ -78,13 +78,13 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
   [ "$name" != big_sort ] || only_disk
   read -r a s m < <(ours "$name")
   [ "$name" != big_sort ] || only_disk
+  read -r f x _ < <(ours "$name" "local-cluster[2,1,$((${memory%g} * 1024))]")
+  [ "$name" != big_sort ] || only_disk
   read -r b t n < <(spark "$name")
   read -r c u o < <(by_hand "$name")
   [ "$name" != big_sort ] || only_disk
   read -r d v p < <(tables duckdb "$name")
   read -r e w q < <(tables polars "$name")
-  [ "$name" != big_sort ] || only_disk
-  read -r f x _ < <(ours "$name" "local-cluster[2,1,$((${memory%g} * 1024))]")
   agree "$name" "$a" "$b" Spark
   agree "$name" "$a" "$c" hand
   agree "$name" "$a" "$d" DuckDB
