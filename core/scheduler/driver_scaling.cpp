@@ -115,10 +115,9 @@ std::string Driver::scale(const ScaleExecutors& event, Turn& turn) {
   for (const ExecutorId& id : event.kill)
     if (const int32_t slot = executors_.slot(id); here(slot)) to_kill.insert(slot);
   if (!event.kill.empty() && to_kill.empty()) return "None of the executors to be killed is there.";
-  const int32_t before = executors_wanted();
-  wanted_ = !event.kill.empty() ? std::max(0, before - static_cast<int32_t>(to_kill.size()))
-            : event.in_all      ? event.executors
-                                : before + event.executors;
+  const int64_t before = event.in_all ? 0 : executors_wanted();
+  const int64_t wanted = before - static_cast<int64_t>(to_kill.size()) + event.executors;
+  wanted_ = static_cast<int32_t>(std::clamp<int64_t>(wanted, 0, INT32_MAX));
   Allocation::Totals totals = allocation_ ? allocation_->totals() : Allocation::Totals{};
   totals[kDefaultProfile] = *wanted_;
   turn.log(Level::Info, "The application wants " + std::to_string(*wanted_) + " executors in all.");

@@ -405,6 +405,8 @@ TEST_CASE("an application wants so many executors in all, or so many more", "[sc
   CHECK(b.order(1, true).empty());
   CHECK(b.asked.totals == Totals{1});
   CHECK(b.asked.killed.empty());
+  CHECK(b.order(INT32_MAX, false).empty());
+  CHECK(b.asked.totals == Totals{INT32_MAX});
 }
 
 TEST_CASE("executors that an application kills are not replaced, and their tasks run elsewhere",
