@@ -357,18 +357,18 @@ Result<Payload> MapOutputStore::read(const BlockId& block) {
   {
     net::Lock lock(mutex_);
     const auto outputs = shuffles_.find(ShuffleId{block.owner});
-    if (outputs == shuffles_.end() || !outputs->second.contains(block.number))
-      return Error{block_name(block) + " is not here"};
-    memory = outputs->second.at(block.number).memory;
+    if (outputs == shuffles_.end()) return Error{block_name(block) + " is not here"};
+    const auto output = outputs->second.find(block.number);
+    if (output == outputs->second.end()) return Error{block_name(block) + " is not here"};
+    memory = output->second.memory;
   }
   if (block.kind == BlockId::Kind::ShuffleIndex) return read_index(block, memory.get());
   if (!memory) return reader_.read(disk_.directories(), sub_directories_, block).bytes;
   const auto [first, last] = range(block);
   if (last >= memory->offsets.size()) return no_such_partition(block, memory->offsets.size() - 1);
   const uint32_t from = memory->offsets[first];
-  auto owner = std::make_shared<const Payload>(memory->bytes);
-  const std::string_view part = owner->view().substr(from, memory->offsets[last] - from);
-  return Payload(std::move(owner), part);
+  const std::string_view part = memory->bytes.view().substr(from, memory->offsets[last] - from);
+  return Payload(std::move(memory), part);
 }
 
 /// One in memory reads as if it were a file.

@@ -16,31 +16,9 @@ constexpr size_t kAskedTogether = 256;
 
 int64_t weight(const WantedBlock& want) { return std::max<int64_t>(want.size, 1); }
 
-/// Addresses take turns, beginning with one that depends on the seed and the request, so that the
-/// tasks of a stage don't all begin with the same peer.
-std::vector<WantedBlock> in_turns(const std::vector<WantedBlock>& blocks, uint64_t turn) {
-  std::map<std::string, std::deque<WantedBlock>> by_address;
-  for (const WantedBlock& block : blocks) by_address[block.address].push_back(block);
-  std::vector<std::deque<WantedBlock>> queues;
-  for (auto& [address, queue] : by_address) queues.push_back(std::move(queue));
-  if (!queues.empty())
-    std::rotate(queues.begin(), queues.begin() + static_cast<int64_t>(turn % queues.size()),
-                queues.end());
-  std::vector<WantedBlock> ordered;
-  ordered.reserve(blocks.size());
-  while (!queues.empty()) {
-    for (std::deque<WantedBlock>& queue : queues) {
-      ordered.push_back(std::move(queue.front()));
-      queue.pop_front();
-    }
-    std::erase_if(queues, [](const auto& queue) { return queue.empty(); });
-  }
-  return ordered;
-}
-
 }  // namespace
 
-void BlockClient::on(const Event& event, Time now, Effects& out) {
+void BlockClient::on(Event event, Time now, Effects& out) {
   std::visit(overloaded{
                  [&](const Received<FromBlocks>& e) {
                    std::visit(overloaded{
@@ -54,7 +32,7 @@ void BlockClient::on(const Event& event, Time now, Effects& out) {
                  },
                  [&](const PeerLost& e) { on_lost(e.peer, out); },
                  [&](const Connected& e) { on_connected(e, now, out); },
-                 [&](const FetchBlocks& e) { on_fetch(e, now, out); },
+                 [&](FetchBlocks& e) { on_fetch(e, now, out); },
                  [&](const BlocksTaken& e) {
                    const auto request = requests_.find(e.request);
                    if (request == requests_.end()) return;
@@ -72,11 +50,40 @@ void BlockClient::on(const Event& event, Time now, Effects& out) {
 
 // ---- what is asked for ----------------------------------------------------------------
 
-void BlockClient::on_fetch(const FetchBlocks& e, Time now, Effects& out) {
+void BlockClient::on_fetch(FetchBlocks& e, Time now, Effects& out) {
   Request& request = requests_[e.request];
-  for (WantedBlock& want : in_turns(e.blocks, options_.seed + e.request))
-    request.waiting.push_back(std::move(want));
+  for (Waiting& next : in_turns(e.blocks, options_.seed + e.request))
+    request.waiting.push_back(std::move(next));
   ask_more(e.request, request, now, out);
+}
+
+/// Addresses take turns, beginning with one that depends on the seed and the request, so that the
+/// tasks of a stage don't all begin with the same peer.
+std::deque<BlockClient::Waiting> BlockClient::in_turns(std::vector<WantedBlock>& blocks,
+                                                       uint64_t turn) {
+  std::map<std::string, std::deque<Waiting>> by_address;
+  auto at = by_address.end();
+  for (WantedBlock& block : blocks) {
+    if (at == by_address.end() || at->first != block.address)
+      at = by_address.try_emplace(block.address).first;
+    const uint64_t link = at->second.empty() ? link_to(block.address) : at->second.front().link;
+    at->second.push_back({link, std::move(block)});
+  }
+  std::vector<std::deque<Waiting>> queues;
+  for (auto& [address, queue] : by_address) queues.push_back(std::move(queue));
+  if (queues.size() == 1) return std::move(queues.front());
+  if (!queues.empty())
+    std::rotate(queues.begin(), queues.begin() + static_cast<int64_t>(turn % queues.size()),
+                queues.end());
+  std::deque<Waiting> ordered;
+  while (!queues.empty()) {
+    for (std::deque<Waiting>& queue : queues) {
+      ordered.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+    std::erase_if(queues, [](const auto& queue) { return queue.empty(); });
+  }
+  return ordered;
 }
 
 bool BlockClient::may_ask(const Request& request, const WantedBlock& want) const {
@@ -87,52 +94,54 @@ bool BlockClient::may_ask(const Request& request, const WantedBlock& want) const
 
 /// Blocks wait behind an address that has enough to do; they go first when it has less.
 void BlockClient::ask_more(uint64_t id, Request& request, Time now, Effects& out) {
-  const auto full = [&](const std::string& address) {
-    return request.per_address[address] >= options_.max_per_address;
+  const auto full = [&](uint64_t link) {
+    return request.per_link[link] >= options_.max_per_address;
   };
   std::vector<uint64_t> opening;  // links, in the order of their first streams
-  const auto take = [&](std::deque<WantedBlock>& from) {
-    WantedBlock want = std::move(from.front());
-    from.pop_front();
-    if (full(want.address)) return request.deferred[want.address].push_back(std::move(want));
-    ++request.per_address[want.address];
+  const auto take = [&](Waiting next) {
+    if (full(next.link)) return request.deferred[next.link].push_back(std::move(next.want));
+    ++request.per_link[next.link];
     ++request.asked;
-    request.bytes += weight(want);
-    ask(id, std::move(want), opening, out);
+    request.bytes += weight(next.want);
+    ask(id, std::move(next), opening, out);
   };
-  for (auto& [address, blocks] : request.deferred)
-    while (!blocks.empty() && !full(address) && may_ask(request, blocks.front())) take(blocks);
+  for (auto& [link, blocks] : request.deferred)
+    while (!blocks.empty() && !full(link) && may_ask(request, blocks.front())) {
+      take({link, std::move(blocks.front())});
+      blocks.pop_front();
+    }
   std::erase_if(request.deferred, [](const auto& entry) { return entry.second.empty(); });
-  while (!request.waiting.empty() && may_ask(request, request.waiting.front()))
-    take(request.waiting);
+  while (!request.waiting.empty() && may_ask(request, request.waiting.front().want)) {
+    take(std::move(request.waiting.front()));
+    request.waiting.pop_front();
+  }
   for (const uint64_t link : opening) {
-    open(links_.at(link), std::exchange(links_.at(link).opening, {}), now, out);
+    open(links_.at(link), now, out);
     watch(link, links_.at(link), out);
   }
 }
 
-void BlockClient::ask(uint64_t request, WantedBlock want, std::vector<uint64_t>& opening,
+void BlockClient::ask(uint64_t request, Waiting waiting, std::vector<uint64_t>& opening,
                       Effects& out) {
   const uint64_t number = next_stream_++;
-  const uint64_t id = link_to(want.address);
-  Link& link = links_.at(id);
+  Link& link = links_.at(waiting.link);
   Stream& stream = streams_[number];
   stream.request = request;
-  stream.link = id;
-  stream.want = std::move(want);
-  link.streams.insert(number);
-  if (link.state == Link::State::Open) {
-    if (link.opening.empty()) opening.push_back(id);
-    link.opening.push_back(number);
-  } else if (link.state == Link::State::Idle) {
-    link.state = Link::State::Connecting;
-    out.push_back(Connect{id, link.address});
-  }
+  stream.link = waiting.link;
+  stream.want = std::move(waiting.want);
+  ++link.owed;
+  if (link.state == Link::State::Open && link.opening.empty()) opening.push_back(waiting.link);
+  link.opening.push_back(number);
+  if (link.state != Link::State::Idle) return;
+  link.state = Link::State::Connecting;
+  out.push_back(Connect{waiting.link, link.address});
 }
 
-void BlockClient::open(Link& link, const std::vector<uint64_t>& streams, Time now, Effects& out) {
+void BlockClient::open(Link& link, Time now, Effects& out) {
+  std::vector<uint64_t> streams = std::exchange(link.opening, {});
+  std::erase_if(streams, [&](uint64_t number) { return !streams_.contains(number); });
   // Silence counts from the first open request on.
-  if (link.streams.size() == streams.size()) link.heard = now;
+  if (link.owed == streams.size()) link.heard = now;
   OpenBlocks m{options_.who, {}, options_.chunk, options_.credit};
   for (const uint64_t number : streams) {
     m.wishes.push_back({number, streams_.at(number).want.block});
@@ -164,12 +173,12 @@ void BlockClient::on_connected(const Connected& e, Time now, Effects& out) {
   ++link.incarnation;
   link.watched = false;
   link_of_peer_[e.peer] = e.ticket;
-  open(link, {link.streams.begin(), link.streams.end()}, now, out);
+  open(link, now, out);
   watch(e.ticket, link, out);
 }
 
 void BlockClient::watch(uint64_t id, Link& link, Effects& out) {
-  if (link.watched || link.streams.empty()) return;
+  if (link.watched || link.owed == 0) return;
   link.watched = true;
   out.push_back(After<BlockClientTimer>{options_.silence,
                                         {BlockClientTimer::Kind::Silence, id, link.incarnation}});
@@ -183,30 +192,31 @@ void BlockClient::on_lost(PeerId peer, Effects& out) {
   lose(id, links_.at(id), "the connection was lost", out);
 }
 
+/// Numbers of the streams that `is` says yes to, the oldest first.
+template <class Is>
+std::vector<uint64_t> BlockClient::numbers_of(Is is) const {
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, stream] : streams_)
+    if (is(stream)) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
 /// All blocks that the link owes are asked for again together, or given up.
 void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Effects& out) {
   link.peer = 0;
   ++link.incarnation;
-  std::set<uint64_t> streams;
-  streams.swap(link.streams);
+  link.opening.clear();
   std::vector<uint64_t> given_up;
-  for (const uint64_t old : streams) {
-    Stream stream = std::move(streams_.at(old));
-    streams_.erase(old);
-    if (stream.retries >= options_.max_retries) {
-      forget_received(old, stream, out);
-      const uint64_t number = next_stream_++;
-      streams_[number] = std::move(stream);
-      given_up.push_back(number);
-      continue;
-    }
-    ++stream.retries;
-    forget_received(old, stream, out);
-    const uint64_t number = next_stream_++;
-    streams_[number] = std::move(stream);
-    link.streams.insert(number);
+  for (const uint64_t old : numbers_of([id](const Stream& s) { return s.link == id; })) {
+    auto node = streams_.extract(old);
+    forget_received(old, node.mapped(), out);
+    const uint64_t number = node.key() = next_stream_++;
+    const bool again = node.mapped().retries++ < options_.max_retries;
+    (again ? link.opening : given_up).push_back(number);
+    streams_.insert(std::move(node));
   }
-  link.state = link.streams.empty() ? Link::State::Idle : Link::State::Waiting;
+  link.state = link.opening.empty() ? Link::State::Idle : Link::State::Waiting;
   if (link.state == Link::State::Waiting)
     out.push_back(After<BlockClientTimer>{options_.retry_wait,
                                           {BlockClientTimer::Kind::Retry, id, link.incarnation}});
@@ -226,12 +236,12 @@ void BlockClient::on_timer(const BlockClientTimer& e, Time now, Effects& out) {
   Link& link = it->second;
   if (e.kind == BlockClientTimer::Kind::Retry) {
     if (link.state != Link::State::Waiting) return;
-    link.state = link.streams.empty() ? Link::State::Idle : Link::State::Connecting;
-    if (!link.streams.empty()) out.push_back(Connect{e.link, link.address});
-    return;
+    link.state = link.owed == 0 ? Link::State::Idle : Link::State::Connecting;
+    if (link.owed > 0) return out.push_back(Connect{e.link, link.address});
+    return link.opening.clear();
   }
   link.watched = false;
-  if (link.state != Link::State::Open || link.streams.empty()) return;
+  if (link.state != Link::State::Open || link.owed == 0) return;
   if (const Duration silent = now - link.heard; silent < options_.silence) {
     link.watched = true;
     out.push_back(After<BlockClientTimer>{options_.silence - silent, e});
@@ -305,12 +315,11 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
     return finish(old, Error{text}, out);
   }
   out.push_back(Log{Level::Warn, text + "; it is fetched again"});
-  streams_.erase(old);
-  link.streams.erase(old);
   const uint64_t number = next_stream_++;
+  streams_.erase(old);
   streams_[number] = std::move(stream);
-  link.streams.insert(number);
-  open(link, {number}, now, out);
+  link.opening.push_back(number);
+  open(link, now, out);
 }
 
 void BlockClient::forget_received(uint64_t number, Stream& stream, Effects& out) {
@@ -335,14 +344,12 @@ void BlockClient::finish_file(uint64_t number, Effects& out) {
 }
 
 void BlockClient::close(uint64_t number) {
-  const auto it = streams_.find(number);
-  const Stream stream = std::move(it->second);
-  streams_.erase(it);
-  links_.at(stream.link).streams.erase(number);
+  const Stream stream = std::move(streams_.extract(number).mapped());
+  --links_.at(stream.link).owed;
   const auto request = requests_.find(stream.request);
   if (request == requests_.end()) return;
   --request->second.asked;
-  --request->second.per_address[stream.want.address];
+  --request->second.per_link[stream.link];
   may_want_more_.insert(stream.request);
 }
 
@@ -352,17 +359,13 @@ void BlockClient::on_end(uint64_t id, Effects& out) {
   const bool open = request->second.asked > 0;
   requests_.erase(request);
   if (!open) return;
-  for (auto it = streams_.begin(); it != streams_.end();) {
-    if (it->second.request != id) {
-      ++it;
-      continue;
-    }
-    Link& link = links_.at(it->second.link);
-    link.streams.erase(it->first);
+  for (const uint64_t number : numbers_of([id](const Stream& s) { return s.request == id; })) {
+    Stream stream = std::move(streams_.extract(number).mapped());
+    Link& link = links_.at(stream.link);
+    --link.owed;
     if (link.state == Link::State::Open)
-      out.push_back(Send<ToBlocks>{link.peer, CancelStream{it->first}});
-    forget_received(it->first, it->second, out);
-    it = streams_.erase(it);
+      out.push_back(Send<ToBlocks>{link.peer, CancelStream{number}});
+    forget_received(number, stream, out);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -95,7 +96,7 @@ class BlockClient {
   using Effects = std::vector<Effect>;
 
   explicit BlockClient(BlockClientOptions options) : options_(std::move(options)) {}
-  void on(const Event& event, Time now, Effects& out);
+  void on(Event event, Time now, Effects& out);
 
   /// Blocks that are asked for and not delivered.
   size_t streams() const { return streams_.size(); }
@@ -112,12 +113,16 @@ class BlockClient {
     Bytes received;
     int64_t in_file = 0;  // received too
   };
+  struct Waiting {
+    uint64_t link = 0;
+    WantedBlock want;
+  };
   struct Request {
-    std::deque<WantedBlock> waiting;
-    int64_t bytes = 0;  // asked for and not taken by the reader
-    int32_t asked = 0;  // asked for and not delivered
-    std::map<std::string, int32_t> per_address;
-    std::map<std::string, std::deque<WantedBlock>> deferred;  // by address; no empty ones
+    std::deque<Waiting> waiting;
+    int64_t bytes = 0;                                     // asked for and not taken by the reader
+    int32_t asked = 0;                                     // asked for and not delivered
+    std::map<uint64_t, int32_t> per_link;                  // of those
+    std::map<uint64_t, std::deque<WantedBlock>> deferred;  // by link; no empty ones
   };
   struct Link {
     enum class State : uint8_t { Idle, Connecting, Open, Waiting } state = State::Idle;
@@ -125,12 +130,13 @@ class BlockClient {
     PeerId peer = 0;
     uint64_t incarnation = 0;
     Time heard{};
-    bool watched = false;  // a Silence timer is set
-    std::set<uint64_t> streams;
-    std::vector<uint64_t> opening;  // of `streams`, to be opened together
+    bool watched = false;           // a Silence timer is set
+    size_t owed = 0;                // streams
+    std::vector<uint64_t> opening;  // of those, or ended since: to be opened together
   };
 
-  void on_fetch(const FetchBlocks& e, Time now, Effects& out);
+  void on_fetch(FetchBlocks& e, Time now, Effects& out);
+  std::deque<Waiting> in_turns(std::vector<WantedBlock>& blocks, uint64_t turn);
   void on_connected(const Connected& e, Time now, Effects& out);
   void on_lost(PeerId peer, Effects& out);
   void on_timer(const BlockClientTimer& e, Time now, Effects& out);
@@ -139,8 +145,8 @@ class BlockClient {
   void on_missing(PeerId from, const BlockMissing& m, Time now, Effects& out);
   void ask_more(uint64_t id, Request& request, Time now, Effects& out);
   bool may_ask(const Request& request, const WantedBlock& want) const;
-  void ask(uint64_t request, WantedBlock want, std::vector<uint64_t>& opening, Effects& out);
-  void open(Link& link, const std::vector<uint64_t>& streams, Time now, Effects& out);
+  void ask(uint64_t request, Waiting waiting, std::vector<uint64_t>& opening, Effects& out);
+  void open(Link& link, Time now, Effects& out);
   void watch(uint64_t id, Link& link, Effects& out);
   void lose(uint64_t id, Link& link, const std::string& why, Effects& out);
   void refetch(uint64_t stream, const std::string& why, Time now, Effects& out);
@@ -149,11 +155,13 @@ class BlockClient {
   void finish_file(uint64_t stream, Effects& out);
   void close(uint64_t stream);
   Stream* find(PeerId from, uint64_t stream, Time now);
+  template <class Is>
+  std::vector<uint64_t> numbers_of(Is is) const;
   uint64_t link_to(const std::string& address);
 
   const BlockClientOptions options_;
   std::map<uint64_t, Request> requests_;
-  std::map<uint64_t, Stream> streams_;
+  std::unordered_map<uint64_t, Stream> streams_;
   std::map<uint64_t, Link> links_;
   std::map<std::string, uint64_t> link_of_;
   std::map<PeerId, uint64_t> link_of_peer_;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -64,7 +65,7 @@ class BlockServer {
     Payload bytes;
   };
   struct Peer {
-    std::map<uint64_t, Stream> streams;
+    std::unordered_map<uint64_t, Stream> streams;
     std::deque<uint64_t> waiting;  // not read yet
     int64_t held = 0;
     bool reading = false;  // one at a time: only then is its size known

@@ -76,8 +76,8 @@ void BlocksAhead::forget_stage(int64_t stage) {
 
 void BlocksAhead::forget_shuffle(ShuffleId shuffle) {
   const std::string prefix = "shuffle_" + std::to_string(shuffle.value) + "_";
-  for (auto it = blocks_.lower_bound(prefix); it != blocks_.end() && it->first.starts_with(prefix);)
-    it = forget(it);
+  for (auto it = blocks_.begin(); it != blocks_.end();)
+    it = it->first.starts_with(prefix) ? forget(it) : std::next(it);
 }
 
 }  // namespace tinderbox::core

@@ -7,10 +7,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <unordered_map>
 
 #include "net/types.hpp"
 
@@ -68,7 +67,7 @@ class BlocksAhead {
     std::optional<Reader> reader;
     bool forgotten = false;  // goes with its reader
   };
-  using Blocks = std::map<std::string, Block, std::less<>>;
+  using Blocks = std::unordered_map<std::string, Block>;
   Blocks::iterator erase(Blocks::iterator block);
   Blocks::iterator forget(Blocks::iterator block);
 
