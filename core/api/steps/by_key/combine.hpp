@@ -113,6 +113,10 @@ class LastSize {
   static inline std::atomic<size_t> last_{0};
 };
 
+/// Values that may wait in a Combiner's queue.
+template <class V>
+inline constexpr bool kQueued = std::is_trivially_copyable_v<V> && sizeof(V) <= sizeof(uint64_t);
+
 /// Values of equal keys, combined. Small plain values lie in the table's slots, others beside them.
 template <class K, class C>
 class Combiner {
@@ -138,45 +142,81 @@ class Combiner {
     const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
     put(table_.upsert(bytes, hash_key(bytes)), create, merge);
   }
-  /// The same in a moment, in order with other short keys: the table's slot is on its way from
-  /// memory until Queue::kLength of them are done at once. Values are small and plain; call flush()
-  /// before reading.
+  /// The same a little later, in order with other short keys: what a record touches is on its way
+  /// from memory while kLength others are added. Values are small and plain; call flush() before
+  /// reading, and before clear().
   template <class V>
   class Queue {
    public:
-    static_assert(kInline && std::is_trivially_copyable_v<V> && sizeof(V) <= sizeof(uint64_t));
+    static_assert(kQueued<V>);
     static constexpr size_t kLength = 64;
     explicit Queue(Combiner& combiner) : combiner_(combiner) {}
-    /// Shape: key.size() ≤ ShortKey::kMax. True: the queue is full.
-    bool push(std::string_view key, V value) {
+    /// create(V&&) → C or merge(C&, V&&), for this one later. Shape: key.size() ≤ ShortKey::kMax.
+    /// True now and then: a good moment to look at what is held.
+    template <class Create, class Merge>
+    bool push(std::string_view key, V value, Create&& create, Merge&& merge) {
+      if (pushed_ - done_ == kLength) finish(entry(done_++), create, merge);
       const ShortKey words = short_key(key);
       const uint32_t hash = hash_short(words, key.size());
       combiner_.table_.prefetch(hash);
-      entries_[used_++] = {words, hash, static_cast<uint32_t>(key.size()), value};
-      return used_ == kLength;
+      entry(pushed_++) = {words, hash, static_cast<uint32_t>(key.size()), value, kUnknown};
+      if constexpr (!kInline) {
+        if (pushed_ - found_ > kLength / 2) find(entry(found_++), create);
+        if (found_ > kLength / 4) reach(entry(found_ - kLength / 4));
+      }
+      return pushed_ % kLength == 0;
     }
-    /// create(V&&) → C or merge(C&, V&&) for each.
     template <class Create, class Merge>
     void flush(Create&& create, Merge&& merge) {
-      for (size_t i = 0; i < used_; ++i) {
-        Entry& e = entries_[i];
-        combiner_.put(
-            combiner_.table_.upsert_short(e.words, e.length, e.hash),
-            [&] { return create(std::move(e.value)); },
-            [&](C& c) { merge(c, std::move(e.value)); });
-      }
-      used_ = 0;
+      if constexpr (!kInline)
+        while (found_ < pushed_) find(entry(found_++), create);
+      while (done_ < pushed_) finish(entry(done_++), create, merge);
+      pushed_ = found_ = done_ = 0;
     }
 
    private:
+    static constexpr size_t kUnknown = SIZE_MAX, kCreated = SIZE_MAX - 1;
     struct Entry {
       ShortKey words;
       uint32_t hash;
       uint32_t length;
       V value;
+      size_t at;  // of values_, or one of those above
     };
+    Entry& entry(size_t number) { return entries_[number % kLength]; }
+    auto upsert(const Entry& e) { return combiner_.table_.upsert_short(e.words, e.length, e.hash); }
+    /// Where its value lies, for those that do not lie in the slot.
+    template <class Create>
+    void find(Entry& e, Create&& create) {
+      const auto found = upsert(e);
+      if (found.fresh) {
+        combiner_.put(
+            found, [&] { return create(std::move(e.value)); }, [](C&) {});
+        e.at = kCreated;
+      } else {
+        e.at = found.slot->value;
+        __builtin_prefetch(&combiner_.values_[e.at], 1);
+      }
+    }
+    /// The end of a value that lies elsewhere itself.
+    void reach(const Entry& e) {
+      if constexpr (requires(C& c) { c.data() + c.size(); })
+        if (e.at < kCreated) {
+          const C& c = combiner_.values_[e.at];
+          __builtin_prefetch(c.data() + c.size(), 1);
+        }
+    }
+    template <class Create, class Merge>
+    void finish(Entry& e, Create&& create, Merge&& merge) {
+      auto merge_it = [&](C& c) { merge(c, std::move(e.value)); };
+      if constexpr (kInline)
+        combiner_.put(
+            upsert(e), [&] { return create(std::move(e.value)); }, merge_it);
+      else if (e.at != kCreated)
+        combiner_.change(combiner_.values_[e.at], merge_it);
+    }
     Combiner& combiner_;
-    size_t used_ = 0;
+    size_t pushed_ = 0, found_ = 0, done_ = 0;  // of entries, since the last flush
     std::array<Entry, kLength> entries_;
   };
   const Table& table() const { return table_; }
@@ -222,11 +262,14 @@ class Combiner {
       values_.push_back(create());
       held_ += held_bytes(values_.back());
     } else {
-      C& c = values_[found.slot->value];
-      held_ -= held_bytes(c);
-      merge(c);
-      held_ += held_bytes(c);
+      change(values_[found.slot->value], merge);
     }
+  }
+  template <class Merge>
+  void change(C& c, Merge&& merge) {
+    held_ -= held_bytes(c);
+    merge(c);
+    held_ += held_bytes(c);
   }
   Table table_;
   std::vector<C> values_;

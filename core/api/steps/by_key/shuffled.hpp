@@ -57,31 +57,31 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
     Combiner<K, C> combiner(Size::expected(memory));
     auto create = [this](V&& value) { return aggregator_.create(std::move(value)); };
     auto merge = [this](C& c, V&& value) { aggregator_.merge_value(c, std::move(value)); };
-    auto limit = [&] {
-      if (!memory.hold(combiner.bytes())) [[unlikely]]
-        drain(combiner, writer), memory.release();
-    };
     auto add = [&](std::pair<K, V>& record) {
       combiner.add(
           record.first, [&] { return create(std::move(record.second)); },
           [&](C& c) { merge(c, std::move(record.second)); });
-      limit();
     };
-    if constexpr (kQueued) {
+    if constexpr (Combiner<K, C>::kInline && kQueued<V>) {
       typename Combiner<K, C>::template Queue<V> queue(combiner);
       Bytes scratch;
       drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
         const std::string_view key = KeyBytes<K>::view(record.first, scratch);
-        if (key.size() > ShortKey::kMax)
-          add(record);
-        else if (queue.push(key, record.second))
-          queue.flush(create, merge), limit();
+        const bool is_long = key.size() > ShortKey::kMax;
+        if (is_long) add(record);
+        if (is_long || queue.push(key, record.second, create, merge))
+          if (!memory.hold(combiner.bytes())) [[unlikely]]
+            queue.flush(create, merge), drain(combiner, writer), memory.release();
         return true;
       });
       queue.flush(create, merge);
     } else {
-      drive<std::pair<K, V>>(*cursor, context,
-                             [&](std::pair<K, V>&& record) { return add(record), true; });
+      drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
+        add(record);
+        if (!memory.hold(combiner.bytes())) [[unlikely]]
+          drain(combiner, writer), memory.release();
+        return true;
+      });
     }
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner.bytes());
     Size::note(combiner.table().size());
@@ -91,8 +91,6 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
   }
 
  private:
-  static constexpr bool kQueued =
-      Combiner<K, C>::kInline && std::is_trivially_copyable_v<V> && sizeof(V) <= 8;
   void drain(Combiner<K, C>& combiner, ShuffleWriter& writer) const {
     const PartitionOf<K> partition_of(target_.partitioner);
     combiner.table().each([&](const auto& slot) {
@@ -207,16 +205,25 @@ class AggregatedNode final : public OperatorNode<AggregatedNode<K, V, Aggregator
   std::unique_ptr<Cursor<Out>> open(int32_t partition, TaskContext& context) const override {
     auto cursor = std::make_unique<CombinedCursor>(context, aggregator_);
     auto& combiner = cursor->combiner;
-    auto value = [&](std::pair<K, V>&& r) {
-      combiner.add(
-          r.first, [&] { return aggregator_.create(std::move(r.second)); },
-          [&](C& c) { aggregator_.merge_value(c, std::move(r.second)); });
-    };
-    auto combined = [&](std::pair<K, C>&& r) { combiner.add_combined(std::move(r)); };
-    if (map_side_ && std::holds_alternative<ShufflePtr>(this->dependencies.at(0)))
-      each_input<std::pair<K, C>>(*this, 0, partition, context, combined);
-    else
-      each_input<std::pair<K, V>>(*this, 0, partition, context, value);
+    auto create = [this](V&& value) { return aggregator_.create(std::move(value)); };
+    auto merge = [this](C& c, V&& value) { aggregator_.merge_value(c, std::move(value)); };
+    if (map_side_ && std::holds_alternative<ShufflePtr>(this->dependencies.at(0))) {
+      each_input<std::pair<K, C>>(*this, 0, partition, context, [&](std::pair<K, C>&& r) {
+        combiner.add_combined(std::move(r));
+      });
+    } else if constexpr (kQueued<V>) {
+      auto queue = combiner.template queue<V>();
+      each_input<std::pair<K, V>>(*this, 0, partition, context, [&](std::pair<K, V>&& r) {
+        combiner.template add<V>(queue, r.first, std::move(r.second), create, merge);
+      });
+      queue.flush(create, merge);
+    } else {
+      each_input<std::pair<K, V>>(*this, 0, partition, context, [&](std::pair<K, V>&& r) {
+        combiner.add(
+            r.first, [&] { return create(std::move(r.second)); },
+            [&](C& c) { merge(c, std::move(r.second)); });
+      });
+    }
     combiner.finish();
     return cursor;
   }

@@ -52,6 +52,26 @@ class SpillingCombiner {
     if (!memory_.hold(table_.bytes())) [[unlikely]]
       spill();
   }
+  template <class V>
+  using Queue = typename Combiner<K, C>::template Queue<V>;
+  template <class V>
+  Queue<V> queue() {
+    return Queue<V>(table_);
+  }
+  /// As Combiner::Queue::push, for keys of any length.
+  template <class V, class Create, class MergeValue>
+  void add(Queue<V>& queue, const K& key, V value, Create&& create, MergeValue&& merge) {
+    const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
+    const bool is_long = bytes.size() > ShortKey::kMax;
+    if (is_long)
+      table_.add(
+          key, [&] { return create(std::move(value)); }, [&](C& c) { merge(c, std::move(value)); });
+    const bool look = is_long || queue.push(bytes, value, create, merge);
+    if (!look || memory_.hold(table_.bytes())) [[likely]]
+      return;
+    queue.flush(create, merge);
+    spill();
+  }
   void add_combined(std::pair<K, C>&& record) {
     add(
         record.first, [&] { return std::move(record.second); },
@@ -130,6 +150,7 @@ class SpillingCombiner {
   std::unique_ptr<SpillingCombiner> inner_;  // of the part before part_
   int32_t part_ = 0;
   size_t at_ = 0;  // slot of the table
+  Bytes scratch_;
 };
 
 /// The records of one part of what was spilled; views among them are good until the next one.

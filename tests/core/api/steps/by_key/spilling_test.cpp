@@ -27,6 +27,10 @@ Row row(int64_t i) {
   return {"the key of some rows, number " + std::to_string(key), value};
 }
 
+std::string short_or_long(int64_t i) {
+  return (i % 3 == 0 ? "the long key of some numbers, " : "") + std::to_string(i * 7919 % kKeys);
+}
+
 /// A pool of 300 KB, so that a task has its free megabyte and nothing more.
 struct Little {
   LocalRuntime runtime{2, conf::Conf::of({{"spark.executor.memory", "512k"}})};
@@ -295,4 +299,22 @@ TEST_CASE("damage of what was spilled is told, and no record of it is seen", "[s
   };
   CHECK_THROWS_WITH(read(0), Catch::Contains("what was spilled is damaged: the checksum is wrong"));
   CHECK(read(1) > 1);
+}
+
+TEST_CASE("numbers in groups with short keys and long ones, over the memory that there is",
+          "[spill]") {
+  Little little;
+  constexpr int64_t kNumbers = 400000;
+  std::map<std::string, std::multiset<int32_t>> expected;
+  for (int64_t i = 0; i < kNumbers; ++i) expected[short_or_long(i)].insert(static_cast<int32_t>(i));
+  const auto groups =
+      little.context.range(0, kNumbers, 1, 3)
+          .map([](int64_t i) { return std::pair(short_or_long(i), static_cast<int32_t>(i)); })
+          .group_by_key(2)
+          .collect();
+  CHECK(little.spilled());
+  std::map<std::string, std::multiset<int32_t>> got;
+  for (const auto& [name, numbers] : groups) got[name].insert(numbers.begin(), numbers.end());
+  CHECK(got.size() == groups.size());
+  CHECK((got == expected));
 }
