@@ -16,7 +16,7 @@
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/files/files.hpp"
-#include "net/http/sha256.hpp"
+#include "net/files/sha256.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"

@@ -12,7 +12,7 @@
 #include "core/deploy/service_parts.hpp"
 #include "core/scheduler/allocation/options.hpp"
 #include "net/files/files.hpp"
-#include "net/http/sha256.hpp"
+#include "net/files/sha256.hpp"
 #include "net/mutex.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"

@@ -7,8 +7,8 @@
 
 #include <pugixml.hpp>
 
+#include "net/files/sha256.hpp"
 #include "net/http/http_session.hpp"
-#include "net/http/sha256.hpp"
 #include "net/http/url.hpp"
 
 namespace tinderbox::net {

@@ -14,10 +14,10 @@
 #include <cstring>
 #include <memory>
 
+#include "net/files/archive.hpp"
 #include "net/files/files.hpp"
-#include "net/http/archive.hpp"
+#include "net/files/sha256.hpp"
 #include "net/http/http_client.hpp"
-#include "net/http/sha256.hpp"
 #include "net/http/url.hpp"
 #include "net/names.hpp"
 #include "net/process/launch.hpp"

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "net/files/files.hpp"
+#include "net/files/sha256.hpp"
 #include "net/http/httplib.hpp"
-#include "net/http/sha256.hpp"
 #include "net/mutex.hpp"
 #include "net/process/launch.hpp"
 

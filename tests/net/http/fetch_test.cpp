@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "net/http/archive.hpp"
+#include "net/files/archive.hpp"
 #include "net/http/http_server.hpp"
 #include "tests/net/temp_dir.hpp"
 

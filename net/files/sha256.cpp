@@ -1,4 +1,4 @@
-#include "net/http/sha256.hpp"
+#include "net/files/sha256.hpp"
 
 #include <openssl/evp.h>
 

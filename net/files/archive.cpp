@@ -1,7 +1,7 @@
 // A reader of ustar with the extensions that tars in the field have: GNU long names (L, K) and pax
 // headers (x) with path, linkpath and size. Input is hostile: no entry may write outside the
 // directory, be it by its name, by a link, or through a link that an earlier entry made.
-#include "net/http/archive.hpp"
+#include "net/files/archive.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
