@@ -62,7 +62,7 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
           record.first, [&] { return create(std::move(record.second)); },
           [&](C& c) { merge(c, std::move(record.second)); });
     };
-    if constexpr (Combiner<K, C>::kInline && kQueued<V>) {
+    if constexpr (kQueued<V>) {
       typename Combiner<K, C>::template Queue<V> queue(combiner);
       Bytes scratch;
       drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
