@@ -152,7 +152,7 @@ class Combiner {
     static constexpr size_t kLength = 64;
     explicit Queue(Combiner& combiner) : combiner_(combiner) {}
     /// create(V&&) → C or merge(C&, V&&), for this one later. Shape: key.size() ≤ ShortKey::kMax.
-    /// True now and then: a good moment to look at what is held.
+    /// True: look at what is held; each time when values lie beside the table, as one may be large.
     template <class Create, class Merge>
     bool push(std::string_view key, V value, Create&& create, Merge&& merge) {
       if (pushed_ - done_ == kLength) finish(entry(done_++), create, merge);
@@ -164,7 +164,7 @@ class Combiner {
         if (pushed_ - found_ > kLength / 2) find(entry(found_++), create);
         if (found_ > kLength / 4) reach(entry(found_ - kLength / 4));
       }
-      return pushed_ % kLength == 0;
+      return !kInline || pushed_ % kLength == 0;
     }
     template <class Create, class Merge>
     void flush(Create&& create, Merge&& merge) {

@@ -3,7 +3,6 @@
 #include "core/api/steps/by_key/combine.hpp"
 
 #include <map>
-#include <set>
 
 #include "tests/core/api/values.hpp"
 
@@ -39,6 +38,7 @@ void compare(int64_t keys, int64_t records, Create create, Merge merge) {
     got.emplace(KeyBytes<K>::restore(slot.key()), combiner.value(slot));
   });
   CHECK((got == expected));
+  CHECK(combiner.table().size() == got.size());
   int64_t held = 0;
   for (const auto& [key, value] : got) held += held_bytes(value);
   CHECK(combiner.bytes() >= held);
@@ -60,4 +60,23 @@ TEST_CASE("groups and sums by way of a table's queue are those of a map", "[comb
       compare<int32_t, int64_t>(keys, records, sum, add);
     }
   }
+}
+
+TEST_CASE("what is held is looked at with each value that lies beside the table", "[combine]") {
+  auto sum = [](int32_t&& v) { return int64_t{v}; };
+  auto add = [](int64_t& c, int32_t&& v) { c += v; };
+  auto large = [](int32_t&&) { return std::vector<int32_t>(1 << 10); };
+  auto same = [](std::vector<int32_t>&, int32_t&&) {};
+  Combiner<int32_t, std::vector<int32_t>> beside;
+  Combiner<int32_t, int64_t> within;
+  Combiner<int32_t, std::vector<int32_t>>::Queue<int32_t> of_beside(beside);
+  Combiner<int32_t, int64_t>::Queue<int32_t> of_within(within);
+  int looks = 0;
+  for (int32_t key = 1; key <= 200; ++key) {
+    const std::string_view bytes(reinterpret_cast<const char*>(&key), sizeof key);
+    CHECK(of_beside.push(bytes, key, large, same));
+    looks += of_within.push(bytes, key, sum, add) ? 1 : 0;
+    if (key == 40) CHECK(beside.bytes() >= 8 * 4096);
+  }
+  CHECK(looks == 3);
 }
