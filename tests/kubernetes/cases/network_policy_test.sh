@@ -50,7 +50,6 @@ enforcer=$!
 enforced() {
   "${enter[@]}" iptables-save | grep 'KUBE-NWPLCY-[^D]' >/dev/null && return
   kubectl annotate --overwrite networkpolicies tinderbox-applications "looked=$EPOCHREALTIME" >/dev/null
-  sleep 1
   return 1
 }
 check "policies are enforced" until_true 30 enforced
