@@ -22,14 +22,19 @@
 
 namespace tinderbox::core {
 
+/// A map task's output: its id, and its map's index in the stage.
+struct MapOutputOf {
+  int64_t map_id = -1;
+  int32_t map_index = -1;
+};
 /// A block that a task wants, and where it lies. `size`: estimate, for bounding bytes in flight.
 struct BlockWant {
   BlockManagerId from;
   std::string block;
   int64_t size = 0;
-  int64_t map_id = -1;
-  int32_t map_index = -1;
+  MapOutputOf output = {};
   bool in_memory = false;  // of its holder, who is asked; else its files are looked for first
+  std::vector<MapOutputOf> group = {};  // whose parts it has, in order, when it has several
 };
 
 /// One fetched block: `index` is its position in what was asked for. An error names `want[index]`.

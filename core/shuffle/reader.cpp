@@ -6,14 +6,15 @@ namespace tinderbox::core {
 namespace {
 
 [[noreturn]] void throw_fetch_failure(TaskContext& context, const ShuffleRead& read,
-                                      const BlockWant& want, std::string why) {
+                                      const BlockManagerId& from, MapOutputOf output,
+                                      std::string why) {
   TaskEndReason reason;
   reason.kind = TaskEndKind::FetchFailed;
   reason.description = std::move(why);
-  reason.address = want.from;
+  reason.address = from;
   reason.shuffle = read.shuffle;
-  reason.map_id = want.map_id;
-  reason.map_index = want.map_index;
+  reason.map_id = output.map_id;
+  reason.map_index = output.map_index;
   reason.reduce = read.reduce;
   context.fetch_failure = reason;
   throw FetchFailedException{std::move(reason)};
@@ -25,10 +26,10 @@ ShuffleReader::ShuffleReader(TaskContext& context, const ShuffleRead& read)
     : context_(context), read_(read) {
   auto outputs = context.services->map_outputs(read.shuffle, context.epoch);
   if (context.killed) throw TaskKilledException{};
-  if (!outputs) throw_fetch_failure(context, read, {}, outputs.error().message);
+  if (!outputs) throw_fetch_failure(context, read, {}, {}, outputs.error().message);
   ShuffleWants wants = shuffle_wants(**outputs, read, *context.services);
   if (!wants.complete)
-    throw_fetch_failure(context, read, {},
+    throw_fetch_failure(context, read, {}, {},
                         "Missing an output location for shuffle " +
                             std::to_string(read.shuffle.value) + " partition " +
                             std::to_string(read.reduce));
@@ -42,14 +43,18 @@ std::optional<std::string_view> ShuffleReader::next() {
     if (!next_block()) return std::nullopt;
   }
   const auto records = pieces_->next();
-  if (!records)
-    fail(wants_[current_],
-         "block " + wants_[current_].block + " is damaged: " + records.error().message);
+  if (!records) fail("block " + name() + " is damaged: " + records.error().message);
   return *records;
 }
 
 bool ShuffleReader::next_block() {
   pieces_.reset();
+  if (group_ && !group_->done()) {
+    ++member_;
+    next_of_group();
+    return true;
+  }
+  group_.reset();
   if (!stream_) return false;
   auto fetched = stream_->next();
   if (context_.killed) throw TaskKilledException{};
@@ -58,25 +63,51 @@ bool ShuffleReader::next_block() {
     return false;
   }
   current_ = fetched->index;
+  member_ = 0;
   const BlockWant& want = wants_.at(current_);
-  if (!fetched->bytes) fail(want, fetched->bytes.error().message);
+  if (!fetched->bytes) fail(fetched->bytes.error().message);
   block_ = std::move(*fetched->bytes);
-  if (block_.empty()) fail(want, "block " + want.block + " came without bytes");
-  count(want, block_.size());
   read_bytes_ += want.size;
-  pieces_.emplace(block_.view());
+  if (want.group.empty()) {
+    begin(block_.view());
+  } else {
+    group_.emplace(block_.view());
+    next_of_group();
+  }
   return true;
 }
 
-void ShuffleReader::fail(const BlockWant& want, const std::string& why) {
-  throw_fetch_failure(context_, read_, want, why);
+void ShuffleReader::next_of_group() {
+  const size_t members = wants_[current_].group.size();
+  const Result<std::string_view> block = group_->next();
+  if (!block) fail(block.error().message);
+  if (group_->done() != (member_ + 1 == members))
+    fail("block " + name() + " came in a group that has not " + std::to_string(members) +
+         " blocks");
+  begin(*block);
 }
 
-void ShuffleReader::count(const BlockWant& want, size_t bytes) {
-  const bool local = want.from.executor == context_.services->executor_id();
+void ShuffleReader::begin(std::string_view block) {
+  if (block.empty()) fail("block " + name() + " came without bytes");
+  const bool local = wants_[current_].from.executor == context_.services->executor_id();
   auto& counter = local ? context_.metrics.shuffle_read_local_bytes
                         : context_.metrics.shuffle_read_remote_bytes;
-  counter += static_cast<int64_t>(bytes);
+  counter += static_cast<int64_t>(block.size());
+  pieces_.emplace(block);
+}
+
+/// Of the block that is read now.
+std::string ShuffleReader::name() const {
+  const BlockWant& want = wants_[current_];
+  if (want.group.empty()) return want.block;
+  return shuffle_range_block(read_.shuffle, want.group.at(member_).map_id, read_.reduce,
+                             read_.reduce + read_.count);
+}
+
+void ShuffleReader::fail(const std::string& why) {
+  const BlockWant& want = wants_[current_];
+  throw_fetch_failure(context_, read_, want.from,
+                      want.group.empty() ? want.output : want.group.at(member_), why);
 }
 
 }  // namespace tinderbox::core

@@ -8,6 +8,7 @@
 
 #include "core/plan/task.hpp"
 #include "core/shuffle/block.hpp"
+#include "core/storage/map_output_group.hpp"
 
 namespace tinderbox::core {
 
@@ -29,15 +30,19 @@ class ShuffleReader {
 
  private:
   bool next_block();
-  [[noreturn]] void fail(const BlockWant& want, const std::string& why);
-  void count(const BlockWant& want, size_t bytes);
+  void next_of_group();
+  void begin(std::string_view block);
+  std::string name() const;
+  [[noreturn]] void fail(const std::string& why);
 
   TaskContext& context_;
   const ShuffleRead read_;
   std::vector<BlockWant> wants_;
   std::unique_ptr<BlockStream> stream_;
   Payload block_;
-  size_t current_ = 0;
+  std::optional<GroupReader> group_;    // of block_
+  size_t current_ = 0;                  // whose it is
+  size_t member_ = 0;                   // of its group
   int64_t bytes_ = 0, read_bytes_ = 0;  // as told by the outputs' statuses
   std::optional<PieceReader> pieces_;
 };

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace tinderbox::core {
 namespace {
@@ -37,17 +38,25 @@ class Reader {
   std::string_view rest_;
 };
 
+/// Further maps behind the first one.
+bool parse_group(Reader& in, BlockId& id) {
+  while (in.word("+")) {
+    if (id.maps.empty()) id.maps.push_back(std::exchange(id.number, -1));
+    if (!in.number(id.maps.emplace_back())) return false;
+  }
+  return true;
+}
+
 std::optional<BlockId> parse_shuffle(Reader in) {
   BlockId id{.kind = Kind::Shuffle};
-  if (!in.number(id.owner) || !in.word("_") || !in.number(id.number) || !in.word("_") ||
-      !in.number(id.part))
-    return std::nullopt;
-  if (in.end()) return id;
-  if (id.part == 0 && (in.rest() == ".data" || in.rest() == ".index")) {
+  if (!in.number(id.owner) || !in.word("_") || !in.number(id.number)) return std::nullopt;
+  if (!parse_group(in, id) || !in.word("_") || !in.number(id.part)) return std::nullopt;
+  if (in.end() && id.maps.empty()) return id;
+  if (id.part == 0 && id.maps.empty() && (in.rest() == ".data" || in.rest() == ".index")) {
     id.kind = in.rest() == ".data" ? Kind::ShuffleData : Kind::ShuffleIndex;
     return id;
   }
-  id.kind = Kind::ShuffleRange;
+  id.kind = id.maps.empty() ? Kind::ShuffleRange : Kind::ShuffleGroup;
   if (!in.word("_") || !in.number(id.part_end) || !in.end() || id.part_end <= id.part)
     return std::nullopt;
   return id;
@@ -100,6 +109,8 @@ std::string block_name(const BlockId& id) {
       return shuffle_block(shuffle, id.number, id.part);
     case Kind::ShuffleRange:
       return shuffle_block(shuffle, id.number, id.part) + "_" + std::to_string(id.part_end);
+    case Kind::ShuffleGroup:
+      return shuffle_group_block(shuffle, id.maps, id.part, id.part_end);
     case Kind::ShuffleData:
       return shuffle_data_file(shuffle, id.number);
     case Kind::ShuffleIndex:
@@ -116,11 +127,27 @@ std::string block_name(const BlockId& id) {
   return {};
 }
 
+std::string shown_block(const std::string& name) {
+  constexpr size_t kShown = 64;
+  return name.size() <= kShown ? name : name.substr(0, kShown) + "...";
+}
+
 std::string rdd_block(RddId rdd, int32_t partition) {
   return "rdd_" + std::to_string(rdd.value) + "_" + std::to_string(partition);
 }
 std::string shuffle_block(ShuffleId shuffle, int64_t map_id, int32_t reduce) {
   return shuffle_prefix(shuffle, map_id) + std::to_string(reduce);
+}
+std::string shuffle_range_block(ShuffleId shuffle, int64_t map_id, int32_t first, int32_t end) {
+  std::string name = shuffle_block(shuffle, map_id, first);
+  return end == first + 1 ? name : std::move(name) + "_" + std::to_string(end);
+}
+std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps, int32_t first,
+                                int32_t end) {
+  std::string name = "shuffle_" + std::to_string(shuffle.value);
+  for (size_t i = 0; i < maps.size(); ++i)
+    name.append(i == 0 ? "_" : "+").append(std::to_string(maps[i]));
+  return name + "_" + std::to_string(first) + "_" + std::to_string(end);
 }
 std::string shuffle_data_file(ShuffleId shuffle, int64_t map_id) {
   return shuffle_prefix(shuffle, map_id) + "0.data";

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/types.hpp"
 
@@ -12,22 +14,24 @@ namespace tinderbox::core {
 /// A parsed name. Only the numbers of its kind are set.
 struct BlockId {
   enum class Kind : uint8_t {
-    Rdd,             // rdd_R_P
-    Shuffle,         // shuffle_S_M_R
-    ShuffleRange,    // shuffle_S_M_R1_R2: reduces R1 … R2−1
-    ShuffleData,     // shuffle_S_M_0.data
-    ShuffleIndex,    // shuffle_S_M_0.index
-    Broadcast,       // broadcast_I
+    Rdd,           // rdd_R_P
+    Shuffle,       // shuffle_S_M_R
+    ShuffleRange,  // shuffle_S_M_R1_R2: reduces R1 … R2−1
+    ShuffleGroup,  // shuffle_S_M1+M2+…_R1_R2: those of several outputs; see map_output_group.hpp
+    ShuffleData,   // shuffle_S_M_0.data
+    ShuffleIndex,  // shuffle_S_M_0.index
+    Broadcast,     // broadcast_I
     BroadcastPiece,  // broadcast_I_pieceN
     TaskResult,      // taskresult_T
     File,            // file/NAME
   };
   Kind kind = Kind::Rdd;
-  int32_t owner = -1;     // R of an Rdd, S of a shuffle
-  int64_t number = -1;    // M of a shuffle, I of a broadcast, T of a result
-  int32_t part = -1;      // P of an Rdd, N of a piece, R or R1 of a shuffle
-  int32_t part_end = -1;  // R2
-  std::string file = {};  // NAME: without directories
+  int32_t owner = -1;              // R of an Rdd, S of a shuffle
+  int64_t number = -1;             // M of a shuffle, I of a broadcast, T of a result
+  int32_t part = -1;               // P of an Rdd, N of a piece, R or R1 of a shuffle
+  int32_t part_end = -1;           // R2
+  std::string file = {};           // NAME: without directories
+  std::vector<int64_t> maps = {};  // M1, M2, … of a ShuffleGroup, which has two or more
   bool operator==(const BlockId&) const = default;
 };
 
@@ -35,9 +39,15 @@ struct BlockId {
 std::optional<BlockId> parse_block_id(std::string_view name);
 /// The inverse of parse_block_id.
 std::string block_name(const BlockId& id);
+/// A name for people: a group's is cut.
+std::string shown_block(const std::string& name);
 
 std::string rdd_block(RddId rdd, int32_t partition);
 std::string shuffle_block(ShuffleId shuffle, int64_t map_id, int32_t reduce);
+/// Partitions `first` … `end` − 1, be it one or several.
+std::string shuffle_range_block(ShuffleId shuffle, int64_t map_id, int32_t first, int32_t end);
+std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps, int32_t first,
+                                int32_t end);
 std::string shuffle_data_file(ShuffleId shuffle, int64_t map_id);
 std::string shuffle_index_file(ShuffleId shuffle, int64_t map_id);
 std::string broadcast_block(BroadcastId broadcast);

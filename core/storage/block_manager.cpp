@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/storage/block_id.hpp"
+#include "core/storage/map_output_group.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -195,6 +196,7 @@ Result<Payload> BlockManager::read(const std::string& block) {
   if (id->kind == BlockId::Kind::Shuffle || id->kind == BlockId::Kind::ShuffleRange ||
       id->kind == BlockId::Kind::ShuffleIndex)
     return outputs_.read(*id);
+  if (id->kind == BlockId::Kind::ShuffleGroup) return read_group(outputs_, *id);
   if (id->kind != BlockId::Kind::File) {
     if (std::optional<Payload> bytes = get(block)) return std::move(*bytes);
     return Error{block + " is not here"};

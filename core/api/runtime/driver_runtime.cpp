@@ -223,7 +223,7 @@ class RealDriverRuntime final : public DriverRuntime {
     std::move(e.events.begin(), e.events.end(), std::back_inserter(events_));
   }
   void apply(const FetchResult& e) {
-    blocks_->transfer->fetch_async({e.from, e.block, e.size, -1, -1},
+    blocks_->transfer->fetch_async({.from = e.from, .block = e.block, .size = e.size},
                                    [this, task = e.task](Result<Payload> bytes) {
                                      post(ResultFetched{task, std::move(bytes)});
                                    });

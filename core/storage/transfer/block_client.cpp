@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/storage/block_id.hpp"
+
 namespace tinderbox::core {
 namespace {
 
@@ -224,8 +226,8 @@ void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Effects&
     const Stream& stream = streams_.at(number);
     const std::string tries = std::to_string(options_.max_retries + 1);
     finish(number,
-           Error{"cannot fetch " + stream.want.block + " from " + link.address + " in " + tries +
-                 " tries: " + why},
+           Error{"cannot fetch " + shown_block(stream.want.block) + " from " + link.address +
+                 " in " + tries + " tries: " + why},
            out);
   }
 }
@@ -266,8 +268,8 @@ void BlockClient::on_missing(PeerId from, const BlockMissing& m, Time now, Effec
   Stream* stream = find(from, m.stream, now);
   if (!stream) return;
   finish(m.stream,
-         Error{"cannot fetch " + stream->want.block + " from " + stream->want.address + ": " +
-               m.reason},
+         Error{"cannot fetch " + shown_block(stream->want.block) + " from " + stream->want.address +
+               ": " + m.reason},
          out);
 }
 
@@ -307,7 +309,7 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
   Link& link = links_.at(stream.link);
   out.push_back(Send<ToBlocks>{link.peer, CancelStream{old}});
   const bool again = !std::exchange(stream.refetched, true);
-  const std::string text = stream.want.block + " from " + stream.want.address +
+  const std::string text = shown_block(stream.want.block) + " from " + stream.want.address +
                            " is corrupted due to NETWORK_ISSUE: " + why;
   forget_received(old, stream, out);
   if (!again) {

@@ -279,7 +279,8 @@ void BlockTransfer::ask_peers(uint64_t request, std::vector<WantedBlock> wanted)
   lock.unlock();
   for (const WantedBlock& want : wanted)
     deliver({request, want.index,
-             Error{"cannot fetch " + want.block + ": this process has no block transfer"}});
+             Error{"cannot fetch " + shown_block(want.block) +
+                   ": this process has no block transfer"}});
 }
 
 void BlockTransfer::deliver(const DeliverBlock& block) {
@@ -485,7 +486,7 @@ class BlockTransfer::Stream : public BlockStream {
     const auto it = std::find(delivered_.begin(), delivered_.end(), false);
     const auto index = static_cast<size_t>(it - delivered_.begin());
     remaining_ = 0;
-    return {index, Error{"cannot fetch " + wants_[index].block + ": " + why}};
+    return {index, Error{"cannot fetch " + shown_block(wants_[index].block) + ": " + why}};
   }
 
   BlockTransfer& transfer_;

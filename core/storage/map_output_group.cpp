@@ -1,0 +1,58 @@
+#include "core/storage/map_output_group.hpp"
+
+#include <utility>
+
+namespace tinderbox::core {
+namespace {
+
+constexpr size_t kLength = 4;
+constexpr uint32_t kFailed = uint32_t{1} << 31;
+
+void append_part(std::string_view part, uint32_t flags, Bytes& to) {
+  const uint32_t word = static_cast<uint32_t>(part.size()) | flags;
+  for (uint32_t shift = 0; shift < 8 * kLength; shift += 8)
+    to.push_back(static_cast<char>(word >> shift));
+  to.append(part);
+}
+
+uint32_t word_at(std::string_view bytes) {
+  uint32_t word = 0;
+  for (size_t i = 0; i < kLength; ++i)
+    word |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return word;
+}
+
+}  // namespace
+
+Result<Payload> read_group(MapOutputStore& outputs, const BlockId& block) {
+  Bytes group;
+  int64_t left = kGroupBytes;
+  const bool single = block.part_end == block.part + 1;
+  BlockId one{.kind = single ? BlockId::Kind::Shuffle : BlockId::Kind::ShuffleRange,
+              .owner = block.owner,
+              .part = block.part,
+              .part_end = block.part_end};
+  for (const int64_t map : block.maps) {
+    one.number = map;
+    const Result<Payload> bytes = outputs.read(one);
+    const std::string_view part = bytes ? bytes->view() : std::string_view(bytes.error().message);
+    left -= static_cast<int64_t>(part.size());
+    if (left < 0) return Error{"a group of map outputs has more than its bound of bytes"};
+    append_part(part, bytes ? 0 : kFailed, group);
+  }
+  return Payload(std::move(group));
+}
+
+Result<std::string_view> GroupReader::next() {
+  const std::string_view all = std::exchange(left_, {});
+  if (all.size() < kLength) return Error{"the group of map outputs ends inside a length"};
+  const uint32_t word = word_at(all), length = word & ~kFailed;
+  if (length > all.size() - kLength)
+    return Error{"the group of map outputs ends inside one of them"};
+  const std::string_view part = all.substr(kLength, length);
+  left_ = all.substr(kLength + length);
+  if (word & kFailed) return Error{std::string(part)};
+  return part;
+}
+
+}  // namespace tinderbox::core
