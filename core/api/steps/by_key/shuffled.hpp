@@ -62,6 +62,11 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
           record.first, [&] { return create(std::move(record.second)); },
           [&](C& c) { merge(c, std::move(record.second)); });
     };
+    const auto full = [&] { return !memory.hold(combiner.bytes()); };
+    const auto empty = [&] {
+      drain(combiner, writer);
+      memory.release();
+    };
     if constexpr (kQueued<V>) {
       typename Combiner<K, C>::template Queue<V> queue(combiner);
       Bytes scratch;
@@ -69,24 +74,23 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
         const std::string_view key = KeyBytes<K>::view(record.first, scratch);
         const bool is_long = key.size() > ShortKey::kMax;
         if (is_long) add(record);
-        if (is_long || queue.push(key, record.second, create, merge))
-          if (!memory.hold(combiner.bytes())) [[unlikely]]
-            queue.flush(create, merge), drain(combiner, writer), memory.release();
+        const bool grew = is_long || queue.push(key, record.second, create, merge);
+        if (grew && full()) [[unlikely]]
+          queue.flush(create, merge), empty();
         return true;
       });
       queue.flush(create, merge);
     } else {
       drive<std::pair<K, V>>(*cursor, context, [&](std::pair<K, V>&& record) {
         add(record);
-        if (!memory.hold(combiner.bytes())) [[unlikely]]
-          drain(combiner, writer), memory.release();
+        if (full()) [[unlikely]]
+          empty();
         return true;
       });
     }
     context.metrics.peak_memory = std::max(context.metrics.peak_memory, combiner.bytes());
     Size::note(combiner.table().size());
-    drain(combiner, writer);
-    memory.release();
+    empty();
     return writer.commit();
   }
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "core/scheduler/dag/map_output_tracker.hpp"
-#include "core/scheduler/decommission/free_peers.hpp"
+#include "core/scheduler/blocks/free_peers.hpp"
 #include "core/scheduler/executors/executors.hpp"
 #include "core/scheduler/options.hpp"
 #include "core/scheduler/turn.hpp"

@@ -1,4 +1,4 @@
-#include "core/scheduler/decommission/free_peers.hpp"
+#include "core/scheduler/blocks/free_peers.hpp"
 
 namespace tinderbox::core {
 

@@ -1,5 +1,5 @@
 // Copies of cached partitions on other executors: how many, where, and again when one is lost.
-#include "core/scheduler/replication.hpp"
+#include "core/scheduler/blocks/replication.hpp"
 
 #include "tests/core/scheduler/scheduler_fixture.hpp"
 #include "tests/pch.hpp"

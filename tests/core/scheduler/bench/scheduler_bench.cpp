@@ -1,5 +1,5 @@
 // What one empty task costs in the Driver machine alone. Hidden: run with [.bench].
-#include "tests/core/scheduler/bench_fixture.hpp"
+#include "tests/core/scheduler/bench/bench_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

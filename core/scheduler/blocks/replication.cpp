@@ -1,4 +1,4 @@
-#include "core/scheduler/replication.hpp"
+#include "core/scheduler/blocks/replication.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -2,7 +2,7 @@
 // Hidden: run with [.bench].
 #include <malloc.h>
 
-#include "tests/core/scheduler/bench_fixture.hpp"
+#include "tests/core/scheduler/bench/bench_fixture.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

@@ -1,5 +1,5 @@
 // Moves what decommissioned executors hold to others before they end.
-#include "core/scheduler/decommission/migration.hpp"
+#include "core/scheduler/blocks/migration.hpp"
 
 #include <algorithm>
 
