@@ -7,4 +7,10 @@
 #define CPPHTTPLIB_HEADER_MAX_LENGTH 4096
 #define CPPHTTPLIB_LISTEN_BACKLOG 128
 #define CPPHTTPLIB_RECV_BUFSIZ size_t(64u << 10)
+
+// OpenSSL starts by itself when it is first used. The library would start it in every process,
+// which costs each role half a millisecond, most of it for OpenSSL's configuration.
+#include <openssl/ssl.h>
+#define OPENSSL_init_ssl(...) static_cast<void>(0)
 #include <httplib.h>
+#undef OPENSSL_init_ssl
