@@ -113,6 +113,7 @@ ShuffleWants shuffle_wants(const MapOutputs& outputs, const ShuffleRead& read,
   ShuffleWants wants;
   const int64_t limit = batch_limit(read, services);
   Groups groups(wants.blocks, read, services);
+  wants.blocks.reserve(outputs.statuses.size());
   for (size_t map = 0; map < outputs.statuses.size(); ++map) {
     const auto& status = outputs.statuses[map];
     wants.complete &= status.has_value();

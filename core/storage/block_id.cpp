@@ -1,8 +1,9 @@
 // Names of blocks: parser, printer, place on the disk.
 #include "core/storage/block_id.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <limits>
+#include <iterator>
 #include <utility>
 
 namespace tinderbox::core {
@@ -79,8 +80,16 @@ std::optional<BlockId> parse_file(std::string_view name) {
   return BlockId{.kind = Kind::File, .file = std::string(name)};
 }
 
-std::string shuffle_prefix(ShuffleId shuffle, int64_t map_id) {
-  return "shuffle_" + std::to_string(shuffle.value) + "_" + std::to_string(map_id) + "_";
+/// `word`, then the numbers with a line between each two. A reducer names thousands of blocks.
+/// Shape: few numbers, a short word.
+std::string joined(std::string_view word, std::initializer_list<int64_t> numbers) {
+  char text[128];
+  char* at = std::copy(word.begin(), word.end(), text);
+  for (const int64_t number : numbers) {
+    at = std::to_chars(at, std::end(text), number).ptr;
+    *at++ = '_';
+  }
+  return {text, at - 1};
 }
 
 }  // namespace
@@ -108,7 +117,7 @@ std::string block_name(const BlockId& id) {
     case Kind::Shuffle:
       return shuffle_block(shuffle, id.number, id.part);
     case Kind::ShuffleRange:
-      return shuffle_block(shuffle, id.number, id.part) + "_" + std::to_string(id.part_end);
+      return joined("shuffle_", {shuffle.value, id.number, id.part, id.part_end});
     case Kind::ShuffleGroup:
       return shuffle_group_block(shuffle, id.maps, id.part, id.part_end);
     case Kind::ShuffleData:
@@ -133,14 +142,14 @@ std::string shown_block(const std::string& name) {
 }
 
 std::string rdd_block(RddId rdd, int32_t partition) {
-  return "rdd_" + std::to_string(rdd.value) + "_" + std::to_string(partition);
+  return joined("rdd_", {rdd.value, partition});
 }
 std::string shuffle_block(ShuffleId shuffle, int64_t map_id, int32_t reduce) {
-  return shuffle_prefix(shuffle, map_id) + std::to_string(reduce);
+  return joined("shuffle_", {shuffle.value, map_id, reduce});
 }
 std::string shuffle_range_block(ShuffleId shuffle, int64_t map_id, int32_t first, int32_t end) {
-  std::string name = shuffle_block(shuffle, map_id, first);
-  return end == first + 1 ? name : std::move(name) + "_" + std::to_string(end);
+  if (end == first + 1) return shuffle_block(shuffle, map_id, first);
+  return joined("shuffle_", {shuffle.value, map_id, first, end});
 }
 std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps, int32_t first,
                                 int32_t end) {
@@ -150,10 +159,10 @@ std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps
   return name + "_" + std::to_string(first) + "_" + std::to_string(end);
 }
 std::string shuffle_data_file(ShuffleId shuffle, int64_t map_id) {
-  return shuffle_prefix(shuffle, map_id) + "0.data";
+  return shuffle_block(shuffle, map_id, 0) + ".data";
 }
 std::string shuffle_index_file(ShuffleId shuffle, int64_t map_id) {
-  return shuffle_prefix(shuffle, map_id) + "0.index";
+  return shuffle_block(shuffle, map_id, 0) + ".index";
 }
 std::string broadcast_block(BroadcastId broadcast) {
   return "broadcast_" + std::to_string(broadcast.value);
