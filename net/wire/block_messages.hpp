@@ -10,8 +10,9 @@
 
 namespace tinderbox {
 
-/// A block (shuffle_S_M_R, shuffle_S_M_R1_R2, rdd_R_P, broadcast_I_pieceN, taskresult_T, file/NAME)
-/// or a range of it. `stream`: the asker's number of the answer.
+/// A block (shuffle_S_M_R, shuffle_S_M_R1_R2, shuffle_S_M1+M2+…_R1_R2, rdd_R_P,
+/// broadcast_I_pieceN, taskresult_T, file/NAME) or a range of it. `stream`: the asker's number of
+/// the answer.
 struct WishedBlock {
   uint64_t stream = 0;
   std::string block;
