@@ -43,7 +43,7 @@ class Reader {
 bool parse_group(Reader& in, BlockId& id) {
   while (in.word("+")) {
     if (id.maps.empty()) id.maps.push_back(std::exchange(id.number, -1));
-    if (!in.number(id.maps.emplace_back())) return false;
+    if (id.maps.size() == kGroupBlocks || !in.number(id.maps.emplace_back())) return false;
   }
   return true;
 }

@@ -11,6 +11,9 @@
 
 namespace tinderbox::core {
 
+/// Outputs that a ShuffleGroup names at most.
+inline constexpr size_t kGroupBlocks = 256;
+
 /// A parsed name. Only the numbers of its kind are set.
 struct BlockId {
   enum class Kind : uint8_t {

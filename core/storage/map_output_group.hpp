@@ -16,10 +16,8 @@
 
 namespace tinderbox::core {
 
-/// A group has at most so many bytes, and so many blocks, none of them larger than the last.
-inline constexpr int64_t kGroupBytes = 256 << 10;
-inline constexpr size_t kGroupBlocks = 256;
-inline constexpr int64_t kGroupedBlockBytes = 16 << 10;
+/// A group has at most so many bytes of blocks, none of which is larger than the other.
+inline constexpr int64_t kGroupBytes = 256 << 10, kGroupedBlockBytes = 16 << 10;
 
 /// `block` is a ShuffleGroup. Errors: its outputs have more than kGroupBytes.
 Result<Payload> read_group(MapOutputStore& outputs, const BlockId& block);

@@ -91,6 +91,14 @@ TEST_CASE("what is no block name is refused", "[block_id]") {
   }
 }
 
+TEST_CASE("a group names no more outputs than it may have", "[block_id]") {
+  const std::vector<int64_t> most(kGroupBlocks, 7), more(kGroupBlocks + 1, 7);
+  const auto parsed = parse_block_id(shuffle_group_block(ShuffleId{1}, most, 0, 1));
+  REQUIRE(parsed);
+  CHECK(parsed->maps == most);
+  CHECK(!parse_block_id(shuffle_group_block(ShuffleId{1}, more, 0, 1)));
+}
+
 TEST_CASE("a file's place follows Java's hash of its name", "[block_id]") {
   // "ab".hashCode() is 97·31 + 98 = 3105 in Java.
   CHECK(disk_place("ab", 2, 64) == DiskPlace{1, "10"});  // 3105 / 2 % 64 = 16
