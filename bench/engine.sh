@@ -32,9 +32,7 @@ fi
 
 # Each prints `CHECK SECONDS MEGABYTES`; `-` is what there is not.
 measured() { python3 bench/engine/peak.py "$@"; }
-ours() { # ours CASE [MASTER]; a round of the tiny shuffle takes some milliseconds: three of them say little
-  local rounds=$rounds
-  [ "$1" != shuffle ] || rounds=20
+ours() { # ours CASE [MASTER]
   measured build/tinderbox submit --master "${2:-local[2]}" --driver-memory "$memory" --executor-memory "$memory" build/bench/engine/engine "$data" "$1" "$rounds" |
     awk -v c="$1" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }'
 }

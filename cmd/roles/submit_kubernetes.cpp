@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include "cmd/roles/submit.hpp"
 #include "conf/keys.hpp"
@@ -18,7 +17,6 @@
 #include "core/status/exit_codes.hpp"
 #include "net/files/files.hpp"
 #include "net/files/sha256.hpp"
-#include "net/http/trust.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
@@ -143,8 +141,6 @@ k8s::PlanWorld plan_world() {
 }  // namespace
 
 int submit_to_kubernetes(const conf::SubmitRequest& request) {
-  std::optional<net::EarlyTls> tls;
-  if (!request.dry_run) tls.emplace();
   k8s::SubmissionOptions plan = k8s::plan_submission(request, plan_world());
   if (request.dry_run) {
     std::fputs(k8s::show_objects(plan).c_str(), stdout);

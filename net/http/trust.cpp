@@ -1,7 +1,6 @@
 #include "net/http/trust.hpp"
 
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 #include <fstream>
@@ -44,10 +43,6 @@ void trust_only(httplib::SSLClient& client, const std::string& pem) {
   client.enable_server_certificate_verification(true);
   SSL_CTX_set_min_proto_version(client.ssl_context(), TLS1_2_VERSION);
 }
-
-EarlyTls::EarlyTls()
-    // The first context fetches every algorithm; later ones have them.
-    : thread_([] { SSL_CTX_free(SSL_CTX_new(TLS_client_method())); }) {}
 
 std::string failure_text(int httplib_error, const std::string& trust) {
   using E = httplib::Error;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <thread>
 
 namespace httplib {
 class SSLClient;
@@ -23,16 +22,6 @@ Trust usual_trust();
 /// The client believes servers whose certificates these authorities signed, and no others; at least
 /// TLS 1.2. Empty `pem`: it believes nobody.
 void trust_only(httplib::SSLClient& client, const std::string& pem);
-
-/// Lets OpenSSL start, which takes some milliseconds, while a program that will connect soon does
-/// other things. Waits for it in the end.
-class EarlyTls {
- public:
-  EarlyTls();
-
- private:
-  std::jthread thread_;
-};
 
 /// What an httplib::Error means to a person; `trust` names the bundle.
 std::string failure_text(int httplib_error, const std::string& trust);
