@@ -10,14 +10,14 @@
 
 #include "core/scheduler/allocation/allocation.hpp"
 #include "core/scheduler/allocation/rolling.hpp"
+#include "core/scheduler/blocks/migration.hpp"
+#include "core/scheduler/blocks/replication.hpp"
 #include "core/scheduler/dag/commit_coordinator.hpp"
 #include "core/scheduler/dag/dag_scheduler.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
-#include "core/scheduler/blocks/migration.hpp"
 #include "core/scheduler/driver_io.hpp"
 #include "core/scheduler/executors/executors.hpp"
 #include "core/scheduler/options.hpp"
-#include "core/scheduler/blocks/replication.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 #include "core/storage/block_master.hpp"
 

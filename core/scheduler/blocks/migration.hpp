@@ -14,8 +14,8 @@
 #include <set>
 #include <string>
 
-#include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/blocks/free_peers.hpp"
+#include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/scheduler/executors/executors.hpp"
 #include "core/scheduler/options.hpp"
 #include "core/scheduler/turn.hpp"
