@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/api/input/files.hpp"
+#include "core/api/input/record_files.hpp"
 #include "core/api/input/sequence_file.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/shared.hpp"

@@ -30,7 +30,8 @@ Result<Header> header_of(std::string_view bytes) {
   Header header;
   if (bytes.size() < sizeof header) return Error{"the block ends inside a header"};
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.magic != kMagic || header.codec > PieceCodec::Zstd)
+  if (header.magic != kMagic || header.codec > PieceCodec::Zstd ||
+      header.zero[0] + header.zero[1] + header.zero[2] != 0)
     return Error{"the block does not start with a piece"};
   return header;
 }
@@ -119,6 +120,8 @@ Result<std::string_view> PieceReader::next() {
   left_.remove_prefix(header.stored);
   if (XXH3_64bits(stored.data(), stored.size()) != header.checksum)
     return Error{"the checksum is wrong"};
+  if (header.codec == PieceCodec::None && header.raw != header.stored)
+    return Error{"the raw length is wrong"};
   if (header.codec == PieceCodec::None) return stored;
   if (!plausible(header, stored)) return Error{"the raw length is wrong"};
   raw_.resize(header.raw);

@@ -193,8 +193,10 @@ bool excused(const std::string& failure) {
 
 /// It was told to end: another driver runs in its place, for its worker was silent for too long.
 bool ended_by_cluster(const std::string& failure) {
-  return failure.find("SparkContext was shut down: the driver received signal 15") !=
-         std::string::npos;
+  for (const char* of : {"SparkContext was shut down", "SparkContext has been shutdown"})
+    if (failure.find(std::string(of) + ": the driver received signal 15") != std::string::npos)
+      return true;
+  return false;
 }
 
 class Report {

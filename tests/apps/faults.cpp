@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "core/api/tinderbox.hpp"
-#include "tests/apps/executor_process.hpp"
-#include "tests/apps/watched.hpp"
+#include "tests/apps/shared/executor_process.hpp"
+#include "tests/apps/shared/watched.hpp"
 
 namespace {
 

@@ -20,7 +20,7 @@
 #include "core/api/tinderbox.hpp"
 #include "net/wire/codec.hpp"
 #include "net/wire/fields.hpp"
-#include "tests/apps/zmtp_client.hpp"
+#include "tests/apps/shared/zmtp_client.hpp"
 
 namespace {
 

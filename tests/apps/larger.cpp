@@ -1,5 +1,5 @@
-// larger MEGABYTES LIMIT: groups, sorts, joins and keeps so much data, of which executors must not
-// have more than LIMIT megabytes in memory at once.
+// larger MEGABYTES LIMIT [DIRECTORY]: groups, sorts, joins and keeps so much data, or saves it in
+// DIRECTORY and reads it back. Executors must not have more than LIMIT megabytes in memory at once.
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
@@ -38,8 +38,8 @@ void require(bool right, const std::string& what) {
 /// A number that looks random, each once. Source: a permutation of [0, n).
 int64_t scattered(int64_t i, int64_t n) { return i * 7919 % n; }
 
-int run(Context& c, std::span<const std::string> args) {
-  const int64_t records = std::stoll(args[0]) * 1000 / kValue * 1000, limit = std::stoll(args[1]);
+/// Groups, sorts, joins, keeps.
+void steps(Context& c, int64_t records) {
   auto rows = c.range(0, records, 1, 8).map(capture(records, [](int64_t n, int64_t i) {
     return std::pair(scattered(i, n), value_of(i));
   }));
@@ -80,7 +80,29 @@ int run(Context& c, std::span<const std::string> args) {
   rows.persist(MEMORY_AND_DISK);
   for (int i = 0; i < 2; ++i) require(rows.count() == records, "kept");
   rows.unpersist();
+}
 
+/// As objects, and as a checkpoint: two parts each.
+void files(Context& c, int64_t records, const std::string& directory) {
+  auto rows = c.range(0, records, 1, 2).map([](int64_t i) { return std::pair(i, value_of(i)); });
+  const auto right = [](const auto& r) { return r.second == value_of(r.first); };
+  rows.save_as_object_file(directory + "/objects");
+  auto objects = c.object_file<std::pair<int64_t, std::string>>(directory + "/objects");
+  require(objects.num_partitions() == 2, "files of objects");
+  require(objects.filter(right).count() == records, "objects");
+
+  c.set_checkpoint_dir(directory + "/checkpoints");
+  rows.checkpoint();
+  require(rows.count() == records && rows.is_checkpointed(), "no checkpoint");
+  require(rows.filter(right).count() == records, "checkpoint");
+}
+
+int run(Context& c, std::span<const std::string> args) {
+  const int64_t records = std::stoll(args[0]) * 1000 / kValue * 1000, limit = std::stoll(args[1]);
+  if (args.size() > 2)
+    files(c, records, args[2]);
+  else
+    steps(c, records);
   const auto peaks = c.range(0, 64, 1, 64).map([](int64_t) { return peak_megabytes(); }).collect();
   const int64_t peak = *std::max_element(peaks.begin(), peaks.end());
   std::printf("all right, at most %lld MB of %lld\n", static_cast<long long>(peak),
@@ -88,6 +110,6 @@ int run(Context& c, std::span<const std::string> args) {
   return peak <= limit ? 0 : 1;
 }
 
-TINDERBOX_APPLICATION(larger, "more data than memory: MEGABYTES LIMIT", run);
+TINDERBOX_APPLICATION(larger, "more data than memory: MEGABYTES LIMIT [DIRECTORY]", run);
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/api/tinderbox.hpp"
-#include "tests/apps/watched.hpp"
+#include "tests/apps/shared/watched.hpp"
 
 namespace {
 

@@ -6,7 +6,6 @@
 #include "core/api/input/sources.hpp"
 #include "core/api/rdd.hpp"
 #include "core/plan/or_throw.hpp"
-#include "core/shuffle/task_setting.hpp"
 #include "net/files/byte_source.hpp"
 
 namespace tinderbox {
@@ -15,7 +14,6 @@ namespace {
 
 constexpr size_t kRecordsBatch = 256 << 10;
 constexpr size_t kWholeBatch = 1 << 20;
-constexpr const char* kMagic = "tinderbox objects 1 ";
 
 Bytes all_of(net::ByteSource& bytes) {
   Bytes all;
@@ -152,56 +150,6 @@ std::vector<std::vector<std::string>> group_files(const std::vector<InputFile>& 
     group += std::max<int64_t>(file.size, 0);
   }
   return groups;
-}
-
-ObjectPart::ObjectPart(const std::string& directory, const std::string& type, TaskContext& context)
-    : file_(directory, context), format_(piece_format(*context.services)) {
-  seal_piece(kMagic + type, {}, file_.buffer());
-}
-
-void ObjectPart::added() {
-  if (records_.size() >= kPieceBytes) seal();
-  file_.line_added();
-}
-
-void ObjectPart::seal() {
-  if (!records_.empty()) seal_piece(records_, format_, file_.buffer());
-  records_.clear();
-}
-
-void ObjectPart::commit() {
-  seal();
-  file_.commit();
-}
-
-namespace {
-
-Payload whole_file(const std::string& path, TaskContext& context) {
-  auto file = or_throw(context.services->files().open(path));
-  const int64_t size = file->size();
-  Payload all =
-      size >= 0 ? or_throw(file->view(0, size)) : Payload(all_of(*net::bytes_of(std::move(file))));
-  context.metrics.input_bytes += static_cast<int64_t>(all.size());
-  return all;
-}
-
-}  // namespace
-
-ObjectFile::ObjectFile(const std::string& path, const std::string& type, TaskContext& context)
-    : path_(path), bytes_(whole_file(path, context)), pieces_(bytes_.view()) {
-  const auto first = next();
-  if (!first || !first->starts_with(kMagic))
-    throw std::runtime_error("'" + path_ + "' is no file of objects");
-  if (const auto is = first->substr(std::string_view(kMagic).size()); is != type)
-    throw std::runtime_error("'" + path_ + "' holds objects of the type " + std::string(is) +
-                             ", not of " + type + " (as the compiler names them)");
-}
-
-std::optional<std::string_view> ObjectFile::next() {
-  if (pieces_.done()) return {};
-  const Result<std::string_view> piece = pieces_.next();
-  if (!piece) throw std::runtime_error("'" + path_ + "' is damaged: " + piece.error().message);
-  return *piece;
 }
 
 }  // namespace core

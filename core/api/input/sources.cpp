@@ -123,12 +123,6 @@ class LineCursor final : public Cursor<std::string_view> {
   size_t pos_ = 0, have_ = 0;
 };
 
-std::string part_name(int32_t partition) {
-  std::string digits = std::to_string(partition);
-  if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
-  return "part-" + digits;
-}
-
 }  // namespace
 
 std::string_view source_bytes(const Node& node, int32_t partition, const TaskContext& context) {
@@ -178,14 +172,6 @@ std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition,
   return std::make_unique<LineCursor>(context, std::move(bytes), split);
 }
 
-Payload read_checkpoint(const std::string& directory, int32_t partition, TaskContext& context) {
-  const std::string path = directory + "/" + part_name(partition);
-  auto file = context.services->files().open(path);
-  if (!file)
-    throw std::runtime_error("Invalid checkpoint file: " + path + ": " + file.error().message);
-  return or_throw((*file)->view(0, (*file)->size()));
-}
-
 void cut_off(Node& cut, const Node& original) {
   cut.id = original.id;
   cut.name = "LocalCheckpointRDD";
@@ -203,18 +189,6 @@ void fail_local_checkpoint(const Node& node, int32_t partition) {
       "alive, or the original RDD is unpersisted. If this problem persists, you may consider using "
       "`rdd.checkpoint()` instead, which is slower than local checkpointing but more "
       "fault-tolerant.");
-}
-
-void write_checkpoint_part(const std::string& directory, std::string_view records,
-                           TaskContext& context) {
-  net::Files& files = context.services->files();
-  const std::string path = directory + "/" + part_name(context.partition);
-  const auto there = files.stat(path);
-  if (there && *there) return;  // another attempt was first, with the same records
-  auto file = files.create(path);
-  if (file && (*file)->append(records) && (*file)->commit()) return;
-  throw std::runtime_error("Checkpoint failed: failed to save output of task " +
-                           std::to_string(context.id.value) + " to " + path);
 }
 
 }  // namespace core

@@ -1,4 +1,4 @@
-// Where records come from: driver data, numbers, lines of text, checkpoints.
+// Where records come from: driver data, numbers, lines of text, local checkpoints.
 #pragma once
 
 #include "core/api/context.hpp"
@@ -51,28 +51,6 @@ class TextNode final : public OperatorNode<TextNode, std::string_view> {
                                                  TaskContext& context) const override;
 };
 
-/// Files of a checkpoint directory, part-NNNNN each. Source: Spark ReliableCheckpointRDD.
-template <class T>
-class CheckpointNode final : public OperatorNode<CheckpointNode<T>, T> {
- public:
-  explicit CheckpointNode(std::string directory) : directory_(std::move(directory)) {}
-  explicit CheckpointNode(Decoder& in) : directory_(in.text()) {}
-  void encode(Encoder& out) const { out.text(directory_); }
-  std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const override;
-
- private:
-  std::string directory_;
-};
-/// Errors: throws std::runtime_error with Spark's words.
-Payload read_checkpoint(const std::string& directory, int32_t partition, TaskContext& context);
-void write_checkpoint_part(const std::string& directory, std::string_view records,
-                           TaskContext& context);
-
-template <class T>
-std::unique_ptr<Cursor<T>> CheckpointNode<T>::open(int32_t partition, TaskContext& context) const {
-  return std::make_unique<EncodedCursor<T>>(read_checkpoint(directory_, partition, context));
-}
-
 /// Makes `cut` the same Rdd as `original`, without ancestors.
 void cut_off(Node& cut, const Node& original);
 /// Errors: throws std::runtime_error with Spark's words.
@@ -95,19 +73,6 @@ class LocalCheckpointNode final : public OperatorNode<LocalCheckpointNode<T>, T>
 struct KeepPartition {
   template <class T>
   void operator()(Cursor<T>&, TaskContext&) const {}
-};
-
-/// Writes a partition's records to `directory`.
-struct WriteCheckpointPart {
-  Datum<std::string> directory;
-  auto parts() const { return std::tie(directory); }
-  template <class T>
-  void operator()(Cursor<T>& in, TaskContext& context) const {
-    Bytes records;
-    Encoder out(records);
-    drive<T>(in, context, [&](T&& record) { return core::encode<T>(out, record), true; });
-    write_checkpoint_part(directory.value, records, context);
-  }
 };
 
 }  // namespace tinderbox::core

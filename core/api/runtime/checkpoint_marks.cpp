@@ -3,7 +3,27 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "net/log.hpp"
+
 namespace tinderbox::core {
+namespace {
+
+/// Removes what attempts left there that did not end: nobody needs it any more.
+void sweep(net::Files& files, const std::string& directory) {
+  if (directory.empty()) return;
+  Result<bool> swept = true;
+  if (const auto dropped = files.discard_uncommitted(directory); !dropped) swept = dropped.error();
+  const auto entries = files.list(directory);
+  if (!entries) swept = entries.error();
+  for (const net::FileEntry& entry : entries ? *entries : std::vector<net::FileEntry>{})
+    if (entry.name.starts_with('.'))
+      if (const auto gone = files.remove(directory + "/" + entry.name); !gone) swept = gone.error();
+  if (!swept)
+    net::log(net::Level::Warn, "Checkpoint",
+             "Parts in the making may be left in " + directory + ": " + swept.error().message);
+}
+
+}  // namespace
 
 void CheckpointMarks::set_directory(std::string directory) {
   net::Lock lock(mutex_);
@@ -75,8 +95,11 @@ NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
     if (!directory.empty())
       if (const auto made = files.make_directories(directory); !made)
         throw std::runtime_error("Checkpoint failed: " + made.error().message);
-    return end(write(directory));
+    NodePtr made = write(directory);
+    sweep(files, directory);
+    return end(std::move(made));
   } catch (...) {
+    sweep(files, directory);
     end(nullptr);
     throw;
   }

@@ -45,7 +45,7 @@ void DagScheduler::refuse(uint64_t ticket, JobId id, std::string error, Turn& tu
 }
 
 void DagScheduler::submit(JobRequest request, Turn& turn) {
-  if (stopped_) return refuse(request.ticket, {}, "SparkContext has been shutdown", turn);
+  if (!stopped_.empty()) return refuse(request.ticket, {}, stopped_, turn);
   if (!dead_reason_.empty()) return refuse(request.ticket, {}, kAborted + dead_reason_, turn);
   if (request.map_stage && request.map_stage->parent->num_partitions == 0)
     return refuse(request.ticket, {}, "Can't run submitMapStage on RDD with 0 partitions", turn);
@@ -337,9 +337,9 @@ void DagScheduler::backend_dead(const std::string& reason, Turn& turn) {
 }
 
 void DagScheduler::stop(const std::string& cause, Turn& turn) {
-  stopped_ = true;
-  const std::string why =
-      "cancelled because SparkContext was shut down" + (cause.empty() ? "" : ": " + cause);
+  const std::string because = cause.empty() ? "" : ": " + cause;
+  stopped_ = "SparkContext has been shutdown" + because;
+  const std::string why = "cancelled because SparkContext was shut down" + because;
   const auto error = [&](JobId id) { return "Job " + std::to_string(id.value) + " " + why; };
   while (!jobs_.empty()) {
     const Job& job = jobs_.begin()->second;

@@ -176,10 +176,10 @@ class DagScheduler final : public StageProgress {
   std::set<StageId> waiting_, running_, failed_;
   std::map<ExecutorId, int64_t> executor_lost_epoch_, files_lost_epoch_;
   std::string dead_reason_;
+  std::string stopped_;                       // what a job is told that comes after stop()
   std::deque<std::string> cancelled_groups_;  // for ever; the last ones
   bool profiles_ = false;                     // some Rdd has a resource profile
   int32_t profiles_told_ = 0;                 // how many of them listeners know
-  bool stopped_ = false;
 };
 
 }  // namespace tinderbox::core

@@ -30,12 +30,15 @@ check "every kind of step with nothing launched ahead" engine ahead0 'local-clus
 check "every kind of step where no message is larger than 1 MiB" engine small 'local-cluster[2,1,1024]' --conf spark.rpc.message.maxSize=1 --conf spark.task.maxDirectResultSize=16m
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
 LARGER=$(realpath "${LARGER:-build/tests/larger}")
-larger() { # larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
-  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
+larger() { # [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
+  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
   grep '^all right' "$dir/larger.out"
 }
 check "800 MB grouped, sorted, joined and kept by executors of 400 MB" larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m
 check "the same by threads of one process: 100 MB more than it is told, for two tasks and the driver" larger 500 'local[2]' --driver-memory 400m
+saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.executor.memory=400m; }
+check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved
+rm -rf "$dir/saved"
 settings_logged() {
   app 'local[1]' --conf spark.log.level=INFO --conf spark.logConf=true --conf spark.my.secret=hidden pi 1 2> "$dir/settings.log" &&
     grep -q 'spark.logConf=true' "$dir/settings.log" && ! grep -q hidden "$dir/settings.log"

@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
-STORES=$(realpath "${STORES:-build/tests/stores}")
+STORES=$(realpath "${STORES:-build/tests/stores}") LARGER=$(realpath "${LARGER:-build/tests/larger}")
 gateway=$(tests/scripts/go_program.sh github.com/versity/versitygw/cmd/versitygw@v1.8.0) || exit 1
 # The store's folder must be on a file system with extended attributes.
 mkdir -p "$dir/store/data" "$dir/work"
@@ -85,6 +85,11 @@ check "credentials of the driver's environment reach the executors" of_environme
 once() { s3 "$1" stores once s3a://data/numbers.txt 37 200000 && cmp <(s3 "$local" stores once s3a://data/numbers.txt 37 200000) <(printf '%s\n' '37 partitions' 'once: right'); }
 check "a file in 37 ranges: every line once" once "$local"
 check "compressed, objects, whole files, a checkpoint: written and read back" s3 "$cluster" stores kinds s3a://data/out/kinds
+larger() {
+  timeout 120 "$LARGER" submit --master "$cluster" --conf spark.executor.memory=400m "${store[@]}" "${secret[@]}" --class larger \
+    "$LARGER" 400 100 s3a://data/out/larger | grep '^all right' && nothing_unfinished
+}
+check "400 MB saved as objects, checkpointed, read: executors hold 100 MB at most" larger
 mkdir "$dir/store/data/many"
 seq 1100 | split -l 1 -a 4 - "$dir/store/data/many/x"
 check "more objects than a page of a list has" s3 "$local" stores once s3a://data/many 2 1100

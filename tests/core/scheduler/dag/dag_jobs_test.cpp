@@ -227,6 +227,16 @@ TEST_CASE("D83 stopping fails what runs", "[dag]") {
   CHECK(c.error(late) == "SparkContext has been shutdown");
 }
 
+TEST_CASE("D83 a job that comes after a stop is told its cause too", "[dag]") {
+  Dag c;
+  const uint64_t t = c.job(rdd(2));
+  c.on(StopDriver{"the driver received signal 15"});
+  CHECK(c.error(t) ==
+        "Job 0 cancelled because SparkContext was shut down: the driver received signal 15");
+  const uint64_t late = c.job(rdd(1));
+  CHECK(c.error(late) == "SparkContext has been shutdown: the driver received signal 15");
+}
+
 TEST_CASE("D84 D85 D86 cancelling by group, stage, tag and all", "[dag]") {
   Dag c;
   const ShufflePtr s = shuffle(rdd(1), 1);
