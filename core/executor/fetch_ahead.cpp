@@ -32,18 +32,29 @@ void ExecutorServices::expect(int64_t program, const std::vector<ShuffleRead>& r
 }
 
 /// Stops at the first task whose blocks have no room: the next ones' would be no use before its.
+/// The first tasks' are asked for while those of later ones are looked up.
 void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
                                    const std::vector<Expected>& expected) {
   int64_t room = transfer_.room_ahead();
-  std::map<int64_t, std::vector<BlockWant>> by_program;
+  std::vector<BlockWant> asked;
+  int64_t asking = 0;          // whose they are
+  size_t tasks = 0, most = 4;  // of one request: doubled each time
+  const auto ask = [&] {
+    if (!asked.empty()) transfer_.fetch_ahead(asking, std::exchange(asked, {}));
+    tasks = 0;
+  };
   for (const auto& [program, read] : expected) {
-    ShuffleWants wants = shuffle_wants(outputs, read, *this);
-    for (const BlockWant& want : wants.blocks) room -= want.size;
+    std::vector<BlockWant> wants = wants_of_others(outputs, read, *this);
+    for (const BlockWant& want : wants) room -= want.size;
     if (room < 0) break;
-    std::vector<BlockWant>& all = by_program[program];
-    std::move(wants.blocks.begin(), wants.blocks.end(), std::back_inserter(all));
+    if (program != asking) ask();
+    asking = program;
+    std::move(wants.begin(), wants.end(), std::back_inserter(asked));
+    if (++tasks < most) continue;
+    ask();
+    most *= 2;
   }
-  for (const auto& [program, wants] : by_program) transfer_.fetch_ahead(program, wants);
+  ask();
 }
 
 void ExecutorServices::forget_program(int64_t program) {

@@ -106,10 +106,8 @@ class Groups {
   std::unordered_map<std::string_view, size_t> open_;  // by executor: place in wants_
 };
 
-}  // namespace
-
-ShuffleWants shuffle_wants(const MapOutputs& outputs, const ShuffleRead& read,
-                           const TaskServices& services) {
+ShuffleWants wants_of(const MapOutputs& outputs, const ShuffleRead& read,
+                      const TaskServices& services, const ExecutorId* but_of) {
   ShuffleWants wants;
   const int64_t limit = batch_limit(read, services);
   Groups groups(wants.blocks, read, services);
@@ -117,7 +115,7 @@ ShuffleWants shuffle_wants(const MapOutputs& outputs, const ShuffleRead& read,
   for (size_t map = 0; map < outputs.statuses.size(); ++map) {
     const auto& status = outputs.statuses[map];
     wants.complete &= status.has_value();
-    if (!status) continue;
+    if (!status || (but_of && status->location.executor == *but_of)) continue;
     const MapOutputOf output{status->map_id, static_cast<int32_t>(map)};
     if (groups.add(*status, output)) continue;
     each_batch(*status, read, limit, [&](const Batch& batch) {
@@ -131,6 +129,19 @@ ShuffleWants shuffle_wants(const MapOutputs& outputs, const ShuffleRead& read,
   }
   groups.name();
   return wants;
+}
+
+}  // namespace
+
+ShuffleWants shuffle_wants(const MapOutputs& outputs, const ShuffleRead& read,
+                           const TaskServices& services) {
+  return wants_of(outputs, read, services, nullptr);
+}
+
+std::vector<BlockWant> wants_of_others(const MapOutputs& outputs, const ShuffleRead& read,
+                                       const TaskServices& services) {
+  const ExecutorId self = services.executor_id();
+  return wants_of(outputs, read, services, &self).blocks;
 }
 
 }  // namespace tinderbox::core

@@ -20,5 +20,8 @@ struct ShuffleWants {
 };
 ShuffleWants shuffle_wants(const MapOutputs& outputs, const ShuffleRead& read,
                            const TaskServices& services);
+/// Those of them that lie with other executors.
+std::vector<BlockWant> wants_of_others(const MapOutputs& outputs, const ShuffleRead& read,
+                                       const TaskServices& services);
 
 }  // namespace tinderbox::core

@@ -39,13 +39,18 @@ class Reader {
   std::string_view rest_;
 };
 
-/// Further maps behind the first one.
+/// Further maps behind the first one, each by what it is more or less than the one before.
 bool parse_group(Reader& in, BlockId& id) {
-  while (in.word("+")) {
+  while (true) {
+    const bool more = in.word("+");
+    if (!more && !in.word("-")) return true;
     if (id.maps.empty()) id.maps.push_back(std::exchange(id.number, -1));
-    if (id.maps.size() == kGroupBlocks || !in.number(id.maps.emplace_back())) return false;
+    int64_t by = 0, map = 0;
+    if (id.maps.size() == kGroupBlocks || !in.number(by)) return false;
+    if (!more && by == 0) return false;  // one block has one name
+    if (__builtin_add_overflow(id.maps.back(), more ? by : -by, &map) || map < 0) return false;
+    id.maps.push_back(map);
   }
-  return true;
 }
 
 std::optional<BlockId> parse_shuffle(Reader in) {
@@ -153,10 +158,16 @@ std::string shuffle_range_block(ShuffleId shuffle, int64_t map_id, int32_t first
 }
 std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps, int32_t first,
                                 int32_t end) {
-  std::string name = "shuffle_" + std::to_string(shuffle.value);
-  for (size_t i = 0; i < maps.size(); ++i)
-    name.append(i == 0 ? "_" : "+").append(std::to_string(maps[i]));
-  return name + "_" + std::to_string(first) + "_" + std::to_string(end);
+  constexpr size_t kLikely = 3;  // one that follows closely
+  std::string name = joined("shuffle_", {shuffle.value, maps.front()});
+  name.reserve(name.size() + kLikely * maps.size() + kLikely * sizeof(int64_t));
+  char text[24] = {'+'};
+  for (size_t i = 1; i < maps.size(); ++i) {
+    const int64_t by = maps[i] - maps[i - 1];
+    name.append(text, std::to_chars(text + (by >= 0), std::end(text), by).ptr);
+    text[0] = '+';
+  }
+  return name + joined("_", {first, end});
 }
 std::string shuffle_data_file(ShuffleId shuffle, int64_t map_id) {
   return shuffle_block(shuffle, map_id, 0) + ".data";

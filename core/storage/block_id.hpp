@@ -20,10 +20,11 @@ struct BlockId {
     Rdd,           // rdd_R_P
     Shuffle,       // shuffle_S_M_R
     ShuffleRange,  // shuffle_S_M_R1_R2: reduces R1 … R2−1
-    ShuffleGroup,  // shuffle_S_M1+M2+…_R1_R2: those of several outputs; see map_output_group.hpp
-    ShuffleData,   // shuffle_S_M_0.data
-    ShuffleIndex,  // shuffle_S_M_0.index
-    Broadcast,     // broadcast_I
+    ShuffleGroup,  // shuffle_S_M1+D2-D3…_R1_R2: those of several outputs, M2 = M1 + D2, M3 = M2 −
+                   // D3; see map_output_group.hpp
+    ShuffleData,     // shuffle_S_M_0.data
+    ShuffleIndex,    // shuffle_S_M_0.index
+    Broadcast,       // broadcast_I
     BroadcastPiece,  // broadcast_I_pieceN
     TaskResult,      // taskresult_T
     File,            // file/NAME
@@ -49,6 +50,7 @@ std::string rdd_block(RddId rdd, int32_t partition);
 std::string shuffle_block(ShuffleId shuffle, int64_t map_id, int32_t reduce);
 /// Partitions `first` … `end` − 1, be it one or several.
 std::string shuffle_range_block(ShuffleId shuffle, int64_t map_id, int32_t first, int32_t end);
+/// Shape: two maps or more.
 std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps, int32_t first,
                                 int32_t end);
 std::string shuffle_data_file(ShuffleId shuffle, int64_t map_id);

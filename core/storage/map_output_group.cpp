@@ -6,12 +6,15 @@ namespace tinderbox::core {
 namespace {
 
 constexpr size_t kLength = 4;
+/// Room for one output: two records of a few bytes in a piece.
+constexpr size_t kLikely = 64;
 constexpr uint32_t kFailed = uint32_t{1} << 31;
 
 void append_part(std::string_view part, uint32_t flags, Bytes& to) {
   const uint32_t word = static_cast<uint32_t>(part.size()) | flags;
-  for (uint32_t shift = 0; shift < 8 * kLength; shift += 8)
-    to.push_back(static_cast<char>(word >> shift));
+  char length[kLength];
+  for (size_t i = 0; i < kLength; ++i) length[i] = static_cast<char>(word >> (8 * i));
+  to.append(length, kLength);
   to.append(part);
 }
 
@@ -26,6 +29,7 @@ uint32_t word_at(std::string_view bytes) {
 
 Result<Payload> read_group(MapOutputStore& outputs, const BlockId& block) {
   Bytes group;
+  group.reserve(block.maps.size() * kLikely);
   int64_t left = kGroupBytes;
   const bool single = block.part_end == block.part + 1;
   BlockId one{.kind = single ? BlockId::Kind::Shuffle : BlockId::Kind::ShuffleRange,

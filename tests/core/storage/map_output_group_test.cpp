@@ -36,9 +36,9 @@ TEST_CASE("a group has what a reducer gets of each output, in memory or not, in 
   REQUIRE(write(outputs, 1, 8, {"in a file, this", "f", ""}));
   REQUIRE(write(outputs, 1, 9, {"x", "y", "z"}));
   CHECK(s.files.files.size() == 3);  // those of output 8
-  CHECK(parts_of(s, "shuffle_1_7+8+9_0_1") == Parts{"ab", "in a file, this", "x"});
-  CHECK(parts_of(s, "shuffle_1_9+7_1_2") == Parts{"y", ""});
-  CHECK(parts_of(s, "shuffle_1_9+8_1_3") == Parts{"yz", "f"});
+  CHECK(parts_of(s, "shuffle_1_7+1+1_0_1") == Parts{"ab", "in a file, this", "x"});
+  CHECK(parts_of(s, "shuffle_1_9-2_1_2") == Parts{"y", ""});
+  CHECK(parts_of(s, "shuffle_1_9-1_1_3") == Parts{"yz", "f"});
 }
 
 TEST_CASE("an output that can't be had says so in its place, the others are there",
@@ -46,9 +46,9 @@ TEST_CASE("an output that can't be had says so in its place, the others are ther
   Store s;
   REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"ab", "c"}));
   REQUIRE(write(s.blocks->map_outputs(), 1, 9, {"x"}));
-  CHECK(parts_of(s, "shuffle_1_7+8+9_0_1") == Parts{"ab", "error: shuffle_1_8_0 is not here", "x"});
+  CHECK(parts_of(s, "shuffle_1_7+1+1_0_1") == Parts{"ab", "error: shuffle_1_8_0 is not here", "x"});
   CHECK(
-      parts_of(s, "shuffle_1_7+9_1_2") ==
+      parts_of(s, "shuffle_1_7+2_1_2") ==
       Parts{"c", "error: shuffle_1_9_1 was asked for, but that map output has only 1 partitions"});
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a group cut anywhere, or with other bytes, ends, and is never read be
   Store s;
   REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"ab"}));
   REQUIRE(write(s.blocks->map_outputs(), 1, 9, {"cde"}));
-  const Bytes whole(s.blocks->read("shuffle_1_7+9_0_1")->view());
+  const Bytes whole(s.blocks->read("shuffle_1_7+2_0_1")->view());
   REQUIRE(whole.size() == 2 * 4 + 5);
   const auto last = [](const Bytes& bytes) {
     std::optional<Error> error;

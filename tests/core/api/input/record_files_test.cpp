@@ -50,10 +50,10 @@ std::vector<Kind> both_kinds(LocalRuntime& runtime, Context& context,
   context.set_checkpoint_dir(runtime.services.directory + "/cp");
   rdd.checkpoint();
   rdd.count();
-  return {{"objects", objects + "/part-00000",
-           [=, &context] { return context.object_file<std::string>(objects).collect(); }},
-          {"checkpoint", rdd.checkpoint_file().value() + "/part-00000",
-           [=] { return rdd.collect(); }}};
+  return {
+      {"objects", objects + "/part-00000",
+       [=, &context] { return context.object_file<std::string>(objects).collect(); }},
+      {"checkpoint", rdd.checkpoint_file().value() + "/part-00000", [=] { return rdd.collect(); }}};
 }
 
 }  // namespace
@@ -112,7 +112,8 @@ TEST_CASE("what is no file of records says so", "[rdd]") {
 }
 
 TEST_CASE("a record larger than a piece, and none at all, in files of records", "[rdd]") {
-  for (const auto& records : {std::vector<std::string>{}, {""}, {"a", std::string(3 << 20, 'x'), "b"}}) {
+  for (const auto& records :
+       {std::vector<std::string>{}, {""}, {"a", std::string(3 << 20, 'x'), "b"}}) {
     LocalRuntime runtime;
     Context context(runtime);
     for (const auto& [name, part, read] : both_kinds(runtime, context, records)) {
