@@ -158,14 +158,14 @@ std::string shuffle_range_block(ShuffleId shuffle, int64_t map_id, int32_t first
 }
 std::string shuffle_group_block(ShuffleId shuffle, std::span<const int64_t> maps, int32_t first,
                                 int32_t end) {
-  constexpr size_t kLikely = 3;  // one that follows closely
+  constexpr size_t kLikely = 3, kEnd = 24;  // one that follows closely; the partitions
   std::string name = joined("shuffle_", {shuffle.value, maps.front()});
-  name.reserve(name.size() + kLikely * maps.size() + kLikely * sizeof(int64_t));
-  char text[24] = {'+'};
+  name.reserve(name.size() + kLikely * maps.size() + kEnd);
+  char digits[24];
   for (size_t i = 1; i < maps.size(); ++i) {
     const int64_t by = maps[i] - maps[i - 1];
-    name.append(text, std::to_chars(text + (by >= 0), std::end(text), by).ptr);
-    text[0] = '+';
+    if (by >= 0) name += '+';
+    name.append(digits, std::to_chars(digits, std::end(digits), by).ptr);
   }
   return name + joined("_", {first, end});
 }

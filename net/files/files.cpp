@@ -144,13 +144,17 @@ FileStat stat_of(const struct stat& s) {
                   .modified = s.st_mtim.tv_sec * 1000LL + s.st_mtim.tv_nsec / 1'000'000};
 }
 
+constexpr std::string_view kTemporary = ".tmp";
+bool is_temporary(std::string_view name) {
+  return name.starts_with('.') && name.ends_with(kTemporary);
+}
 /// A name beside `path` that no other writer of any process uses.
 std::string temporary_name(const std::string& path) {
   static std::atomic<uint64_t> counter{0};
   const size_t slash = path.rfind('/');
   const size_t name = slash == std::string::npos ? 0 : slash + 1;
   return path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(::getpid()) + "." +
-         std::to_string(counter.fetch_add(1)) + ".tmp";
+         std::to_string(counter.fetch_add(1)) + std::string(kTemporary);
 }
 
 class RealFiles : public Files {
@@ -229,6 +233,19 @@ class RealFiles : public Files {
     if (::stat(path.c_str(), &s) == 0) return std::optional(stat_of(s));
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileStat>();
     return system_error("look at", path);
+  }
+
+  Result<int64_t> discard_uncommitted(const std::string& directory) override {
+    const auto entries = list(directory);
+    if (!entries) return entries.error();
+    int64_t discarded = 0;
+    for (const FileEntry& entry : *entries) {
+      if (!is_temporary(entry.name)) continue;
+      const Result<bool> gone = remove(directory + "/" + entry.name);
+      if (!gone) return gone.error();
+      discarded += *gone;
+    }
+    return discarded;
   }
 
  private:

@@ -86,8 +86,8 @@ class Files {
   virtual Result<int64_t> free_space(const std::string& path) = 0;
   /// nullopt: nothing has that name.
   virtual Result<std::optional<FileStat>> stat(const std::string& path) = 0;
-  /// Of an object store: throws away what was created below `directory` and not committed, also by
-  /// processes that are gone. Returns how much that was. Nobody may commit there any more.
+  /// Throws away what was created in `directory` (of an object store: below it) and not committed,
+  /// also by processes that are gone. Returns how much that was. Nobody may commit there any more.
   virtual Result<int64_t> discard_uncommitted(const std::string& /*directory*/) {
     return int64_t{0};
   }

@@ -14,13 +14,11 @@ constexpr const char* kMagic = "tinderbox objects 2 ";
 constexpr size_t kMostAtOnce = 1 << 20;
 
 std::string part_path(const std::string& directory, int32_t partition) {
-  std::string digits = std::to_string(partition);
-  if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
-  return directory + "/part-" + digits;
+  return directory + "/" + part_name(partition);
 }
 
-std::unique_ptr<net::ReadFile> open_part(const std::string& path, TaskContext& context) {
-  return or_throw(context.services->files().open(path), "Invalid checkpoint file: " + path);
+RecordFile open_part(const std::string& path, TaskContext& context) {
+  return {path, or_throw(context.services->files().open(path), "Invalid checkpoint file: " + path)};
 }
 
 }  // namespace
@@ -124,6 +122,6 @@ void CheckpointPart::commit() {
 
 CheckpointFile::CheckpointFile(const std::string& directory, int32_t partition,
                                TaskContext& context)
-    : file_(part_path(directory, partition), open_part(part_path(directory, partition), context)) {}
+    : file_(open_part(part_path(directory, partition), context)) {}
 
 }  // namespace tinderbox::core

@@ -75,6 +75,17 @@ class PieceCursor final : public Cursor<T> {
   File file_;
 };
 
+/// All records of `in` into `part`, which is committed.
+template <class T, class Part>
+void write_all(Cursor<T>& in, Part& part, const TaskContext& context) {
+  Encoder out(part.records());
+  drive<T>(in, context, [&](T&& record) {
+    core::encode<T>(out, record);
+    return part.added(), true;
+  });
+  part.commit();
+}
+
 // ---- objects -----------------------------------------------------------------------------------
 
 /// What a file of objects says of its records: written first, compared when it is read.
@@ -105,12 +116,7 @@ struct SaveObjects {
   template <class T>
   void operator()(Cursor<T>& in, TaskContext& context) const {
     ObjectPart part(directory.value, object_type<T>(), context);
-    Encoder out(part.records());
-    drive<T>(in, context, [&](T&& record) {
-      core::encode<T>(out, record);
-      return part.added(), true;
-    });
-    part.commit();
+    write_all<T>(in, part, context);
   }
 };
 
@@ -171,12 +177,7 @@ struct WriteCheckpointPart {
   template <class T>
   void operator()(Cursor<T>& in, TaskContext& context) const {
     CheckpointPart part(directory.value, context);
-    Encoder out(part.records());
-    drive<T>(in, context, [&](T&& record) {
-      core::encode<T>(out, record);
-      return part.added(), true;
-    });
-    part.commit();
+    write_all<T>(in, part, context);
   }
 };
 

@@ -11,16 +11,8 @@ namespace {
 /// Removes what attempts left there that did not end: nobody needs it any more.
 void sweep(net::Files& files, const std::string& directory) {
   if (directory.empty()) return;
-  Result<bool> swept = true;
-  if (const auto dropped = files.discard_uncommitted(directory); !dropped) swept = dropped.error();
-  const auto entries = files.list(directory);
-  if (!entries) swept = entries.error();
-  for (const net::FileEntry& entry : entries ? *entries : std::vector<net::FileEntry>{})
-    if (entry.name.starts_with('.'))
-      if (const auto gone = files.remove(directory + "/" + entry.name); !gone) swept = gone.error();
-  if (!swept)
-    net::log(net::Level::Warn, "Checkpoint",
-             "Parts in the making may be left in " + directory + ": " + swept.error().message);
+  if (const auto swept = files.discard_uncommitted(directory); !swept)
+    net::log(net::Level::Warn, "Checkpoint", swept.error().message);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ std::string padded(const char* format, int64_t a) {
 
 }  // namespace
 
+std::string part_name(int32_t partition) { return padded("part-%05lld", partition); }
+
 void append_number(Bytes& out, double value) {
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
@@ -70,8 +72,7 @@ Result<bool> OutputDirectory::sweep() {
 
 PartFile::PartFile(const std::string& directory, TaskContext& context, net::Compression how)
     : context_(context), how_(how) {
-  const std::string part =
-      padded("/part-%05lld", context.partition) + std::string(net::suffix_of(how));
+  const std::string part = "/" + part_name(context.partition) + std::string(net::suffix_of(how));
   final_path_ = attempt_path_ = directory + part;
   if (parts_move(directory)) {
     attempt_directory_ = directory + kTemporary + "/attempt_" +

@@ -35,6 +35,9 @@ class OutputDirectory {
   std::string path_;
 };
 
+/// part-NNNNN, the name of a partition's file.
+std::string part_name(int32_t partition);
+
 /// One attempt's `part-NNNNN`. Thread: one task's.
 class PartFile {
  public:

@@ -103,6 +103,40 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("blocks of its own, however many, take no room from those of others", "[fetch_ahead]") {
+  tinderbox::test::FakeFiles files;
+  ShuffleProcess a(files, "1", 0), b(files, "2", kRoom);
+  std::vector<MapStatus> statuses{a.write(1, content('x'))};
+  for (int64_t own = 2; own * kSize <= kRoom; ++own) statuses.push_back(b.write(own, content('y')));
+  const MapOutputs all = outputs(std::move(statuses));
+  const std::vector<BlockWant> wants = wants_of_others(all, {all.shuffle, 0}, *b.services);
+  REQUIRE(wants.size() == 1);
+  CHECK(wants[0].block == "shuffle_1_1_0");
+  b.services->on_driver_message(ToExecutor{all});
+  b.services->expect(7, {{ShuffleId{1}, 0}, {ShuffleId{1}, 1}});
+  wait_for_room(b, kRoom - 2 * kSize);
+  a.transfer->stop();
+  CHECK(read(b, all, 1).front() == 'x');
+}
+
+TEST_CASE("what many tasks of several stages will read comes, in however many requests",
+          "[fetch_ahead]") {
+  constexpr int32_t kReducers = 40;
+  tinderbox::test::FakeFiles files;
+  ShuffleProcess a(files, "1", 0), b(files, "2", kRoom);
+  const MapOutputs all = outputs({a.write(1, content('x'), kReducers)});
+  std::vector<ShuffleRead> early, late;
+  for (int32_t r = 0; r < kReducers; ++r) (r < 30 ? early : late).push_back({ShuffleId{1}, r});
+  b.services->expect(7, early);
+  b.services->expect(8, late);
+  b.services->on_driver_message(ToExecutor{all});
+  wait_for_room(b, kRoom - kReducers * kSize - (kReducers - 10));  // two digits from the tenth on
+  a.transfer->stop();
+  b.services->forget_program(8);
+  for (int32_t r = 0; r < kReducers; ++r) CHECK(read(b, all, r) == (r < 30 ? "x" : "!"));
+  CHECK(b.transfer->room_ahead() == kRoom);
+}
+
 TEST_CASE("adjacent partitions go ahead, and come, as one block of each output", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
   ShuffleProcess a(files, "1", 0), c(files, "3", 0), b(files, "2", kRoom);

@@ -25,10 +25,10 @@ struct ShuffleProcess : BlockProcess {
     so.self = id;
     services = std::make_unique<ExecutorServices>(so, *blocks, *transfer, driver);
   }
-  /// A map output of shuffle 1: `content`, for each of three reducers with its number.
-  MapStatus write(int64_t map_id, const std::string& content) {
-    auto output = services->map_output(ShuffleId{1}, map_id, 0, 3);
-    for (int32_t r = 0; r < 3; ++r) REQUIRE(output->append(r, content + std::to_string(r)));
+  /// A map output of shuffle 1: `content`, for each reducer with its number.
+  MapStatus write(int64_t map_id, const std::string& content, int32_t reducers = 3) {
+    auto output = services->map_output(ShuffleId{1}, map_id, 0, reducers);
+    for (int32_t r = 0; r < reducers; ++r) REQUIRE(output->append(r, content + std::to_string(r)));
     auto status = output->commit();
     REQUIRE(status);
     return *status;

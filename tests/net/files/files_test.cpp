@@ -61,6 +61,21 @@ TEST_CASE("a created file is seen only once it is committed, and leaves nothing 
   CHECK(s.read("a") == "new text");
 }
 
+TEST_CASE("what was not committed goes when it is told to, also of processes that are gone",
+          "[files]") {
+  Scratch s;
+  s.write("kept", "a");
+  s.write(".hidden", "of somebody else");
+  auto coming = s.files->create(s.path + "/part");
+  REQUIRE(coming);
+  s.write(".part.1.0.tmp", "left by a process that was killed");
+  CHECK(*s.files->discard_uncommitted(s.path) == 2);
+  CHECK(s.names() == std::vector<std::string>{".hidden", "kept"});
+  CHECK(*s.files->discard_uncommitted(s.path) == 0);
+  CHECK_FALSE(s.files->discard_uncommitted(s.path + "/none"));
+  CHECK_FALSE((*coming)->commit());
+}
+
 TEST_CASE("appending adds to what is there and is seen at once", "[files]") {
   Scratch s;
   for (const char* line : {"one\n", "two\n"}) {
