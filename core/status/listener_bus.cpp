@@ -35,6 +35,7 @@ class ListenerBus::Impl {
   void post(std::vector<ListenerEvent> events) {
     if (events.empty()) return;
     std::string warning;
+    bool wake = false;
     {
       net::Lock lock(mutex_);
       counters_.posted += events.size();
@@ -43,11 +44,12 @@ class ListenerBus::Impl {
         counters_.dropped += events.size();
         if (!stopping_) warning = due_warning();
       } else {
+        wake = queue_.empty();
         waiting_ += events.size();
         enqueue(std::move(events));
-        changed_.notify_all();
       }
     }
+    if (wake) changed_.notify_all();  // now that the bus's thread finds the mutex free
     if (!warning.empty()) options_.warn(warning);
   }
 
