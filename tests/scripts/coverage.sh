@@ -19,6 +19,6 @@ awk -v least="$least" '
   /[0-9]%|[0-9] +-$/ && $NF != "Cover" { printf "%-44s %5d branches, %4d not taken  %s\n", $1, $(NF - 2), $(NF - 1), $NF }
   $1 == "TOTAL" { total = 100 * (1 - $(NF - 1) / $(NF - 2)) }
   END {
-    printf "branch coverage of core/scheduler: %.2f %% (at least %d %%); line by line in build/coverage/coverage.lines\n", total, least
+    printf "branch coverage of core/scheduler: %.2f %% (at least %d %%); line by line in build/coverage.lines\n", total, least
     exit !(total >= least)
   }' $report
