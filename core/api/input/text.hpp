@@ -1,31 +1,54 @@
 // Text in and out of records: words of a line, a record as a line.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/api/serde.hpp"
 
 namespace tinderbox {
 
+namespace core {
+
+/// Bit i: whether text[i] is ASCII white space; set from bit n on. Shape: n ≤ 64.
+uint64_t spaces_in(const char* text, size_t n);
+
+}  // namespace core
+
 /// Calls emit(word) for each run of characters that are not ASCII white space; stops when it
-/// answers false.
+/// answers false. Where words begin and end is looked up for 64 characters at a time: a loop over
+/// characters mispredicts the end of every word.
 template <class Emit>
 void words(std::string_view line, Emit&& emit) {
-  const auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  while (true) {
-    while (at != end && space(*at)) ++at;
-    if (at == end) return;
-    const char* const start = at;
-    while (at != end && !space(*at)) ++at;
-    if constexpr (std::is_void_v<decltype(emit(line))>)
-      emit(std::string_view(start, static_cast<size_t>(at - start)));
-    else if (!emit(std::string_view(start, static_cast<size_t>(at - start))))
-      return;
+  const auto go_on = [&](const char* start, const char* end) {
+    const std::string_view word(start, static_cast<size_t>(end - start));
+    if constexpr (std::is_void_v<decltype(emit(word))>) {
+      emit(word);
+      return true;
+    } else {
+      return static_cast<bool>(emit(word));
+    }
+  };
+  const char* start = nullptr;  // of the word that goes on
+  for (size_t at = 0; at < line.size(); at += 64) {
+    const char* const block = line.data() + at;
+    const uint64_t spaces = core::spaces_in(block, std::min<size_t>(64, line.size() - at));
+    // Bits where a word begins, or ends, after another character.
+    for (uint64_t turns = spaces ^ (spaces << 1 | (start ? 0 : 1)); turns != 0;
+         turns &= turns - 1) {
+      const char* const here = block + std::countr_zero(turns);
+      if (!start)
+        start = here;
+      else if (!go_on(std::exchange(start, nullptr), here))
+        return;
+    }
   }
+  if (start) go_on(start, line.data() + line.size());
 }
 
 namespace core {

@@ -1,6 +1,5 @@
 #include "core/api/steps/output.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 
@@ -29,15 +28,6 @@ std::string padded(const char* format, int64_t a) {
 }  // namespace
 
 std::string part_name(int32_t partition) { return padded("part-%05lld", partition); }
-
-void append_number(Bytes& out, double value) {
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  const std::string_view text(digits, static_cast<size_t>(end - digits));
-  out += text;
-  // As Spark shows a double: 3.0, never 3.
-  if (std::isfinite(value) && text.find_first_of(".e") == std::string_view::npos) out += ".0";
-}
 
 OutputDirectory::OutputDirectory(Context& context, const std::string& path)
     : context_(context), path_(or_throw(file_path(path), "Cannot save")) {
