@@ -257,7 +257,7 @@ demo: test-packages all
 .PHONY: bench
 bench: test-packages all $(B)/tests/peers $(BENCH_APPS) $(EXAMPLES)
 	@$(B)/tinderbox bench
-	@for f in tests/core/scheduler/bench/*_bench.cpp; do $(MAKE) one TEST=$$f ONLY='[.bench]' || exit 1; done
+	@for f in $$(find tests -name "*_bench.cpp" | sort); do $(MAKE) one TEST=$$f ONLY='[.bench]' || exit 1; done
 	@for f in bench/*.sh; do [ ! -x "$$f" ] || "$$f" || exit 1; done
 
 ##: the Dockerfile built for real without an image registry, into build/image.tar, and checked
