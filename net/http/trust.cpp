@@ -12,19 +12,6 @@
 #include "net/http/url.hpp"
 
 namespace tinderbox::net {
-namespace {
-
-/// A TLS 1.3 server sends a session ticket before its first answer. httplib would take the end of
-/// the ticket for a wait and sleep a millisecond; with this OpenSSL reads on by itself.
-void read_on_after_tickets(SSL_CTX* context) {
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
-  SSL_CTX_sess_set_new_cb(context, [](SSL* connection, SSL_SESSION*) {
-    SSL_set_mode(connection, SSL_MODE_AUTO_RETRY);
-    return 0;  // the ticket is not kept
-  });
-}
-
-}  // namespace
 
 Trust usual_trust() {
   std::string chosen = either_case_variable("ssl_cert_file");
@@ -55,7 +42,6 @@ void trust_only(httplib::SSLClient& client, const std::string& pem) {
   client.set_ca_cert_path("", "/nonexistent");
   client.enable_server_certificate_verification(true);
   SSL_CTX_set_min_proto_version(client.ssl_context(), TLS1_2_VERSION);
-  read_on_after_tickets(client.ssl_context());
 }
 
 std::string failure_text(int httplib_error, const std::string& trust) {
