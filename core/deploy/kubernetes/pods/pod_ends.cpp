@@ -10,6 +10,7 @@ namespace tinderbox::core::kubernetes {
 
 void PodManager::on(const PodChanged& e, Effects& out) {
   if (e.ticket != watch_) return;
+  if (phase_ == Phase::Stopping) return goes(e, out);
   version_ = e.pod.resource_version;
   watch_failures_ = 0;
   take(e.pod, e.deleted, out);

@@ -53,6 +53,7 @@ PodManagerOptions pod_manager_options(const conf::Conf& conf) {
   o.missing_delta = conf.get(conf::kKubernetesMissingDelta);
   o.check_all_containers = conf.get(conf::kKubernetesCheckContainers);
   o.delete_pods = conf.get(conf::kKubernetesDeletePods);
+  o.collected = conf.get(conf::kKubernetesSubmitInDriver);
   o.delete_grace = conf.get(conf::kKubernetesDeleteGrace);
   o.patience = conf.get(conf::kKubernetesPatience);
   if (!conf.get(conf::kKubernetesDriverPodIp))
@@ -199,8 +200,10 @@ void PodManager::on(const WatchBookmark& e, Effects&) {
 }
 
 void PodManager::on(const WatchEnded& e, Effects& out) {
-  if (e.ticket != watch_ || phase_ != Phase::Running) return;
+  if (e.ticket != watch_) return;
   watch_ = 0;
+  if (phase_ == Phase::Stopping) return look_whether_over(out);
+  if (phase_ != Phase::Running) return;
   if (e.status == kForbidden)
     return give_up(kExitFailure, "Cannot watch the executors' pods: " + e.error, out);
   if (e.status == kGone) version_.clear();
@@ -326,9 +329,7 @@ void PodManager::on(const PodTimer& e, Effects& out) {
       return;
     }
     case Kind::Stop:
-      stopping_ = 0;
-      phase_ = Phase::Stopped;
-      out.push_back(PodsStopped{});
+      return over(out);
   }
 }
 
@@ -339,7 +340,6 @@ void PodManager::on(const StopPods&, Effects& out) {
   if (phase_ == Phase::Stopping) return;
   const bool begun = phase_ == Phase::Running;
   phase_ = Phase::Stopping;
-  if (watch_) out.push_back(StopWatch{watch_});
   for (const auto& [ticket, asked] : asked_)
     if (goes_at_the_end(asked)) ++stopping_;
   const ExecutorInput& x = options_.executors;
@@ -360,7 +360,7 @@ void PodManager::on(const StopPods&, Effects& out) {
   if (begun && !options_.delete_pods) delete_waiting(out);
   if (!x.config_map.empty()) collection(of_kind("configmaps"), true);
   timer(Kind::Stop, kStopPatience, out);
-  if (stopping_ == 0) stop_answered(out);
+  look_whether_over(out);
 }
 
 /// Pods are kept for what they did: these did nothing, and without their claims never will.
@@ -394,8 +394,27 @@ void PodManager::made_late(const Asked& asked, const ApiAnswered& e, Effects& ou
 
 void PodManager::stop_answered(Effects& out) {
   if (stopping_ > 0) --stopping_;
-  if (stopping_ > 0) return;
+  look_whether_over(out);
+}
+
+void PodManager::goes(const PodChanged& e, Effects& out) {
+  if (const auto number = executor_number(e.pod); number && e.deleted) table_.erase(*number);
+  look_whether_over(out);
+}
+
+/// A person who sees the application's end takes it for the end of its pods. Those of a driver that
+/// submit made go with the driver's own pod.
+bool PodManager::waits_for_pods() const {
+  return watch_ != 0 && options_.delete_pods && !options_.collected && !table_.empty();
+}
+
+void PodManager::look_whether_over(Effects& out) {
+  if (stopping_ == 0 && !waits_for_pods()) over(out);
+}
+
+void PodManager::over(Effects& out) {
   phase_ = Phase::Stopped;
+  if (watch_) out.push_back(StopWatch{watch_});
   out.push_back(PodsStopped{});
 }
 

@@ -31,6 +31,7 @@ struct PodManagerOptions {
   Duration missing_delta{};
   bool check_all_containers = true;
   bool delete_pods = true;
+  bool collected = false;        // with the driver's pod, which submit made: nobody waits for them
   Duration delete_grace{};       // of executors that were told to end
   Duration patience{};           // with a pod that waits for what will not come
   Duration readiness_timeout{};  // of the driver's own pod; 0: it need not be ready
@@ -119,7 +120,8 @@ struct PodsGiveUp {
   std::string reason;
   bool operator==(const PodsGiveUp&) const = default;
 };
-/// All that belongs to the executors was asked to go.
+/// All that belongs to the executors was asked to go; their pods are gone if `collected` is false,
+/// as far as the watch shows it in time.
 struct PodsStopped {
   bool operator==(const PodsStopped&) const = default;
 };
@@ -240,6 +242,10 @@ class PodManager {
   bool goes_at_the_end(const Asked& asked) const;
   void made_late(const Asked& asked, const ApiAnswered& e, Effects& out);
   void stop_answered(Effects& out);
+  void goes(const PodChanged& e, Effects& out);
+  bool waits_for_pods() const;
+  void look_whether_over(Effects& out);
+  void over(Effects& out);
 
   uint64_t timer(PodTimer::Kind kind, Duration delay, Effects& out);
   Duration jittered(Duration longest);

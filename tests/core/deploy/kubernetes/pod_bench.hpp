@@ -36,7 +36,7 @@ struct PodBench {
   }
   void take(CallApi& e) { calls.push_back(e); }
   void take(WatchApi& e) { watches.push_back(e); }
-  void take(StopWatch&) {}
+  void take(StopWatch&) { watch_stopped = true; }
   void take(After<PodTimer>& e) { timers.emplace(now + e.delay, e.event); }
   void take(Log& e) { log.push_back(e.line); }
   void take(PodsBegun&) { begun = true; }
@@ -132,7 +132,7 @@ struct PodBench {
   std::vector<PodGone> gone;
   std::vector<PodLeaving> leaving;
   std::optional<PodsGiveUp> gave_up;
-  bool begun = false, stopped = false;
+  bool begun = false, stopped = false, watch_stopped = false;
 };
 
 inline ContainerView ended_with(int32_t code, const std::string& reason) {

@@ -595,6 +595,89 @@ TEST_CASE("K16 K21 the end: all that belongs to the application is asked to go, 
   CHECK(b.stopped);
 }
 
+TEST_CASE("a driver whose executors nobody else collects is over when their pods are gone",
+          "[pods]") {
+  for (const bool own : {false, true}) {
+    INFO(own);
+    PodBench b(pod_options({{"spark.kubernetes.submitInDriver", own ? "true" : "false"}}));
+    b.begin({{0, 2}});
+    b.show(b.pod(1, "Running"));
+    b.show(b.pod(2, "Running"));
+    b.feed(StopPods{});
+    CHECK_FALSE(b.stopped);
+    b.run();
+    CHECK(b.stopped == own);
+    b.show(b.pod(1, "Succeeded"));
+    b.show(b.pod(1, "Succeeded"), true);
+    CHECK(b.stopped == own);
+    b.show(b.pod(2, "Running"), true);
+    CHECK(b.stopped);
+    CHECK(b.watch_stopped);
+    CHECK(b.gone.empty());
+    CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
+  }
+}
+
+TEST_CASE("pods that go before the deletion is answered are not waited for again", "[pods]") {
+  PodBench b;
+  b.begin({{0, 1}});
+  b.show(b.pod(1, "Running"));
+  b.feed(StopPods{});
+  b.feed(PodChanged{b.watches.back().ticket, true, b.pod(1, "Running")});
+  CHECK_FALSE(b.stopped);
+  b.run();
+  CHECK(b.stopped);
+}
+
+TEST_CASE("pods are not waited for where nothing would tell that they are gone", "[pods]") {
+  SECTION("they are kept") {
+    PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    b.feed(StopPods{});
+    b.run();
+    CHECK(b.stopped);
+  }
+  SECTION("nothing is watched") {
+    PodBench b(pod_options({{"spark.kubernetes.executor.enableApiWatcher", "false"}}));
+    const Json labels = {{"spark-exec-id", "1"}};
+    b.items = {{{"metadata", {{"name", "count-1-exec-1"}, {"labels", labels}}},
+                {"status", {{"phase", "Running"}}}}};
+    b.begin({{0, 1}});
+    b.feed(StopPods{});
+    b.run();
+    CHECK(b.stopped);
+  }
+  SECTION("the watch ends") {
+    PodBench b;
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    b.feed(StopPods{});
+    b.run();
+    CHECK_FALSE(b.stopped);
+    b.feed(WatchEnded{b.watches.back().ticket, 0, "cut"});
+    CHECK(b.stopped);
+  }
+  SECTION("the watch had ended") {
+    PodBench b;
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    b.feed(WatchEnded{b.watches.back().ticket, 0, "cut"});
+    b.feed(StopPods{});
+    b.run();
+    CHECK(b.stopped);
+  }
+  SECTION("the node is lost") {
+    PodBench b;
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    b.feed(StopPods{});
+    b.run();
+    b.pass(6s);
+    CHECK(b.stopped);
+  }
+}
+
 TEST_CASE("an end without a server is over after a while all the same", "[pods]") {
   PodBench b;
   b.begin({{0, 1}});
