@@ -156,6 +156,7 @@ void Executors::activate(int32_t slot) {
   Executor& e = at(slot);
   e.state = Executor::State::Active;
   active_.push_back(slot);
+  active_slots_ += e.slots;
   ++hosts_[static_cast<size_t>(e.host)].active;
 }
 
@@ -163,6 +164,7 @@ void Executors::deactivate(int32_t slot, Executor::State next) {
   Executor& e = at(slot);
   if (e.state == Executor::State::Active) {
     active_.erase(std::find(active_.begin(), active_.end(), slot));
+    active_slots_ -= e.slots;
     --hosts_[static_cast<size_t>(e.host)].active;
   }
   e.state = next;

@@ -104,6 +104,8 @@ class Executors {
   int32_t count() const { return count_; }
   /// Slots of executors that get offers, in the order in which they became ready.
   const std::vector<int32_t>& active() const { return active_; }
+  /// Task slots of those executors, all together.
+  int32_t active_slots() const { return active_slots_; }
   /// −1: no registered executor speaks from there.
   int32_t of_peer(PeerId peer) const;
 
@@ -161,6 +163,7 @@ class Executors {
   int32_t count_ = 0;  // executors; the last chunk has room for more
   std::vector<Host> hosts_;
   std::vector<int32_t> active_;
+  int32_t active_slots_ = 0;
   std::vector<int32_t> settled_;
   std::map<std::string, int32_t, std::less<>> slots_by_id_;
   int64_t named_ = 0;                     // numbers given to executors that came without

@@ -321,8 +321,13 @@ std::vector<TaskScheduler::Offer> TaskScheduler::real_offers() {
   return rotated(std::move(offers), rotation_++);
 }
 
+/// Beyond `launch_ahead`, what waits is shared out by slots: the first executor that asks would get
+/// all of the last tasks, and others would have to take them back from it.
 int32_t TaskScheduler::room_ahead(const TaskSet& set, const Executor& e) const {
-  return set.pace.ahead(e.slots) - e.ahead;
+  const int64_t waiting = int64_t{set.pending()} + set.ahead;
+  const int64_t all_slots = std::max(executors_.active_slots(), 1);
+  const auto share = static_cast<int32_t>((waiting * e.slots + all_slots - 1) / all_slots);
+  return std::min(set.pace.ahead(e.slots), std::max(share, options_.launch_ahead)) - e.ahead;
 }
 
 /// How many tasks each takes depends on whose they are.

@@ -92,3 +92,44 @@ TEST_CASE("short tasks that wait go to executors that come", "[launch_ahead]") {
   CHECK(c.ended(t));
   CHECK(c.driver.idle_state_is_clean());
 }
+
+TEST_CASE("the last short tasks are shared out by slots, not to whom asks first",
+          "[launch_ahead]") {
+  for (const int32_t slots : {1, 3}) {
+    CAPTURE(slots);
+    Cluster c(paced(8, 20ms));
+    c.executor("A", 1);
+    c.executor("B", slots);
+    const uint64_t t = c.job(rdd(400));
+    finish_one(c, "A", 0us);
+    finish_one(c, "B", 0us);
+    std::map<std::string, int32_t> on;
+    for (const Sent& s : c.live()) ++on[s.executor];
+    CHECK(on["A"] + on["B"] == 398);
+    CHECK(on["B"] >= slots * (on["A"] - 2));
+    CHECK(on["B"] <= slots * (on["A"] + 2));
+    // As they run them at the same pace, nobody idles.
+    while (c.live().size() > 20) {
+      finish_one(c, "A", 0us);
+      for (int32_t i = 0; i < slots; ++i) finish_one(c, "B", 0us);
+    }
+    CHECK(c.revocations.empty());
+    c.drain();
+    CHECK(c.ended(t));
+    CHECK(c.driver.idle_state_is_clean());
+  }
+}
+
+TEST_CASE("no executor waits for the share of one that does not come", "[launch_ahead]") {
+  Cluster c(paced(8, 20ms));
+  c.executor("A", 1);
+  c.executor("B", 1);
+  const uint64_t t = c.job(rdd(100));
+  for (int i = 0; i < 85; ++i) finish_one(c, "A", 0us);
+  c.answer_revocations();
+  int32_t on_a = 0;
+  for (const Sent& s : c.live()) on_a += s.executor == "A";
+  CHECK(on_a > 0);
+  c.drain();
+  CHECK(c.ended(t));
+}
