@@ -65,12 +65,7 @@ class Groups {
     if (limit_ < 0) limit_ = group_limit(services_);
     const int64_t size = size_of(status, read_);
     if (size == 0 || size > std::min(limit_, kGroupedBlockBytes)) return false;
-    const auto [open, fresh] = open_.try_emplace(status.location.executor.value, wants_.size());
-    if (fresh || is_full(wants_[open->second], size)) {
-      open->second = wants_.size();
-      wants_.push_back({.from = status.location, .output = output, .in_memory = true});
-    }
-    BlockWant& want = wants_[open->second];
+    BlockWant& want = group_of(status, output, size);
     want.size += size;
     want.group.push_back(output);
     return true;
@@ -94,16 +89,30 @@ class Groups {
   }
 
  private:
+  /// Most outputs are of the same executor as the one before.
+  BlockWant& group_of(const MapStatus& status, MapOutputOf output, int64_t size) {
+    const std::string& executor = status.location.executor.value;
+    if (!last_ || last_->first != executor) last_ = &*open_.try_emplace(executor, kNone).first;
+    size_t& place = last_->second;
+    if (place == kNone || is_full(wants_[place], size)) {
+      place = wants_.size();
+      wants_.push_back({.from = status.location, .output = output, .in_memory = true});
+    }
+    return wants_[place];
+  }
   bool is_full(const BlockWant& want, int64_t more) const {
     return want.group.size() == kGroupBlocks || want.size + more > limit_;
   }
+
+  static constexpr size_t kNone = SIZE_MAX;
 
   std::vector<BlockWant>& wants_;
   const ShuffleRead& read_;
   const TaskServices& services_;
   const ExecutorId self_;
   int64_t limit_ = -1;                                 // not known yet
-  std::unordered_map<std::string_view, size_t> open_;  // by executor: place in wants_
+  std::unordered_map<std::string_view, size_t> open_;  // by executor: place in wants_, or kNone
+  std::pair<const std::string_view, size_t>* last_ = nullptr;
 };
 
 ShuffleWants wants_of(const MapOutputs& outputs, const ShuffleRead& read,

@@ -32,18 +32,17 @@ Result<Payload> read_group(MapOutputStore& outputs, const BlockId& block) {
   group.reserve(block.maps.size() * kLikely);
   int64_t left = kGroupBytes;
   const bool single = block.part_end == block.part + 1;
-  BlockId one{.kind = single ? BlockId::Kind::Shuffle : BlockId::Kind::ShuffleRange,
-              .owner = block.owner,
-              .part = block.part,
-              .part_end = block.part_end};
-  for (const int64_t map : block.maps) {
-    one.number = map;
-    const Result<Payload> bytes = outputs.read(one);
+  const BlockId one{.kind = single ? BlockId::Kind::Shuffle : BlockId::Kind::ShuffleRange,
+                    .owner = block.owner,
+                    .part = block.part,
+                    .part_end = block.part_end};
+  outputs.read_each(one, block.maps, [&](const Result<Payload>& bytes) {
     const std::string_view part = bytes ? bytes->view() : std::string_view(bytes.error().message);
     left -= static_cast<int64_t>(part.size());
-    if (left < 0) return Error{"a group of map outputs has more than its bound of bytes"};
-    append_part(part, bytes ? 0 : kFailed, group);
-  }
+    if (left >= 0) append_part(part, bytes ? 0 : kFailed, group);
+    return left >= 0;
+  });
+  if (left < 0) return Error{"a group of map outputs has more than its bound of bytes"};
   return Payload(std::move(group));
 }
 

@@ -353,15 +353,41 @@ void MapOutputStore::add_files(ShuffleId shuffle, int64_t map_id,
 // ---- reading and removing -------------------------------------------------------------
 
 Result<Payload> MapOutputStore::read(const BlockId& block) {
-  std::shared_ptr<const InMemory> memory;
+  Found found;
   {
     net::Lock lock(mutex_);
     const auto outputs = shuffles_.find(ShuffleId{block.owner});
-    if (outputs == shuffles_.end()) return Error{block_name(block) + " is not here"};
-    const auto output = outputs->second.find(block.number);
-    if (output == outputs->second.end()) return Error{block_name(block) + " is not here"};
-    memory = output->second.memory;
+    if (outputs != shuffles_.end()) found = found_in(outputs->second, block.number);
   }
+  return read_found(block, std::move(found));
+}
+
+/// Of many small ones looking each up alone, against task threads that do the same, would take
+/// longer than to read them.
+void MapOutputStore::read_each(BlockId block, const std::vector<int64_t>& maps,
+                               const std::function<bool(const Result<Payload>&)>& take) {
+  std::vector<Found> found(maps.size());
+  {
+    net::Lock lock(mutex_);
+    const auto outputs = shuffles_.find(ShuffleId{block.owner});
+    for (size_t i = 0; i < maps.size() && outputs != shuffles_.end(); ++i)
+      found[i] = found_in(outputs->second, maps[i]);
+  }
+  for (size_t i = 0; i < maps.size(); ++i) {
+    block.number = maps[i];
+    if (!take(read_found(block, std::move(found[i])))) return;
+  }
+}
+
+MapOutputStore::Found MapOutputStore::found_in(const Outputs& outputs, int64_t map_id) {
+  const auto output = outputs.find(map_id);
+  if (output == outputs.end()) return {};
+  return {true, output->second.memory};
+}
+
+Result<Payload> MapOutputStore::read_found(const BlockId& block, Found output) {
+  if (!output.there) return Error{block_name(block) + " is not here"};
+  std::shared_ptr<const InMemory>& memory = output.memory;
   if (block.kind == BlockId::Kind::ShuffleIndex) return read_index(block, memory.get());
   if (!memory) return reader_.read(disk_.directories(), sub_directories_, block).bytes;
   const auto [first, last] = range(block);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -102,6 +103,9 @@ class MapOutputStore {
   std::unique_ptr<PendingMapOutput> open(ShuffleId shuffle, int64_t map_id, int32_t num_reduces);
   /// `block` is a Shuffle, a ShuffleRange or a ShuffleIndex.
   Result<Payload> read(const BlockId& block);
+  /// The same part, which `block` names, of each of `maps` in turn, until `take` has enough: false.
+  void read_each(BlockId block, const std::vector<int64_t>& maps,
+                 const std::function<bool(const Result<Payload>&)>& take);
   /// For another process of this host; see MapOutputFiles.
   MapOutputFiles::Outcome read_host_local(const std::vector<std::string>& directories,
                                           const BlockId& block) {
@@ -127,6 +131,11 @@ class MapOutputStore {
     std::vector<int64_t> lengths() const;
   };
   using Outputs = std::map<int64_t, Output>;
+  /// An output when it was looked up.
+  struct Found {
+    bool there = false;
+    std::shared_ptr<const InMemory> memory;  // null: in files
+  };
 
   Result<std::vector<int64_t>> commit_files(ShuffleId shuffle, int64_t map_id,
                                             const std::vector<int64_t>& lengths,
@@ -136,6 +145,8 @@ class MapOutputStore {
   std::string commit_checksums(ShuffleId shuffle, int64_t map_id,
                                const std::vector<uint64_t>& checksums);
   void add_files(ShuffleId shuffle, int64_t map_id, const std::vector<int64_t>& lengths);
+  static Found found_in(const Outputs& outputs, int64_t map_id);
+  Result<Payload> read_found(const BlockId& block, Found output);
   Result<Payload> read_index(const BlockId& block, const InMemory* memory);
   bool commit_memory(ShuffleId shuffle, int64_t map_id, std::shared_ptr<const InMemory> output,
                      std::vector<int64_t>& lengths);
