@@ -328,7 +328,8 @@ inline constexpr Key<int64_t> kTaskMaxDirectResultSize{"spark.task.maxDirectResu
                                                        Unit::kByte,
                                                        "larger results are fetched as blocks"};
 inline constexpr Key<int> kTaskLaunchAhead{
-    "tinderbox.task.launchAhead", "32", "tasks sent to an executor beyond its free cores; 0: none"};
+    "tinderbox.task.launchAhead", "128",
+    "tasks sent to an executor beyond its free cores; 0: none"};
 inline constexpr Key<Duration> kTaskLaunchAheadWindow{
     "tinderbox.task.launchAhead.window", "20ms", Unit::kMillisecond,
     "of short tasks so many more are sent ahead as an executor runs in this time"};

@@ -37,8 +37,8 @@ void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
                                    const std::vector<Expected>& expected) {
   int64_t room = transfer_.room_ahead();
   std::vector<BlockWant> asked;
-  int64_t asking = 0;          // whose they are
-  size_t tasks = 0, most = 4;  // of one request: doubled each time
+  int64_t asking = 0;           // whose they are
+  size_t tasks = 0, most = 16;  // of one request: doubled each time
   const auto ask = [&] {
     if (!asked.empty()) transfer_.fetch_ahead(asking, std::exchange(asked, {}));
     tasks = 0;
