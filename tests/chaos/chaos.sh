@@ -62,7 +62,7 @@ new_app() {
   rm -f "$dir/stop"
   choose mode client supervised
   round_conf=()
-  choose value 0 8 32; round_conf+=(--conf "tinderbox.task.launchAhead=$value")
+  choose value 0 8 32 128; round_conf+=(--conf "tinderbox.task.launchAhead=$value")
   choose value true false; round_conf+=(--conf "spark.speculation=$value")
   # In every other round outputs are files: a full disk meets little else.
   value=$((round % 2 ? 0 : 64))k; round_conf+=(--conf "tinderbox.shuffle.maxInMemoryOutput=$value")
