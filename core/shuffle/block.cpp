@@ -104,8 +104,7 @@ void seal_piece(std::string_view records, PieceFormat how, Bytes& out) {
     }
   }
   out.resize(body + header.stored);
-  if (header.codec == PieceCodec::None)
-    std::memcpy(out.data() + body, records.data(), records.size());
+  if (header.codec == PieceCodec::None) records.copy(out.data() + body, records.size());
   header.checksum = XXH3_64bits(out.data() + body, header.stored);
   std::memcpy(out.data() + start, &header, sizeof header);
 }
