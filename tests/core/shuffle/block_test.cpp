@@ -40,6 +40,14 @@ Bytes sealed(std::string_view records, PieceFormat format) {
 
 }  // namespace
 
+TEST_CASE("a piece of no records is one", "[shuffle]") {
+  for (const PieceFormat format : kFormats) {
+    const Bytes piece = sealed({}, format);
+    PieceReader reader(piece);
+    CHECK(reader.next()->empty());
+  }
+}
+
 TEST_CASE("pieces of every codec lie in one block and are read without being told", "[shuffle]") {
   const std::string text = words(5000), noise = "short";
   Bytes block;
