@@ -630,12 +630,15 @@ TEST_CASE("pods that go before the deletion is answered are not waited for again
 }
 
 TEST_CASE("pods are not waited for where nothing would tell that they are gone", "[pods]") {
-  SECTION("they are kept") {
-    PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
+  const auto stop_with_one_pod = [](PodBench& b) {
     b.begin({{0, 1}});
     b.show(b.pod(1, "Running"));
     b.feed(StopPods{});
     b.run();
+  };
+  SECTION("they are kept") {
+    PodBench b(pod_options({{"spark.kubernetes.executor.deleteOnTermination", "false"}}));
+    stop_with_one_pod(b);
     CHECK(b.stopped);
   }
   SECTION("nothing is watched") {
@@ -650,10 +653,7 @@ TEST_CASE("pods are not waited for where nothing would tell that they are gone",
   }
   SECTION("the watch ends") {
     PodBench b;
-    b.begin({{0, 1}});
-    b.show(b.pod(1, "Running"));
-    b.feed(StopPods{});
-    b.run();
+    stop_with_one_pod(b);
     CHECK_FALSE(b.stopped);
     b.feed(WatchEnded{b.watches.back().ticket, 0, "cut"});
     CHECK(b.stopped);
@@ -669,10 +669,8 @@ TEST_CASE("pods are not waited for where nothing would tell that they are gone",
   }
   SECTION("the node is lost") {
     PodBench b;
-    b.begin({{0, 1}});
-    b.show(b.pod(1, "Running"));
-    b.feed(StopPods{});
-    b.run();
+    stop_with_one_pod(b);
+    CHECK_FALSE(b.stopped);
     b.pass(6s);
     CHECK(b.stopped);
   }
