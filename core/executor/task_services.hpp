@@ -117,6 +117,8 @@ class ExecutorServices : public TaskServices {
     ExecutorServices* services GUARDED_BY(mutex) = nullptr;
   };
 
+  /// The mark of the task that runs on this thread; outside tasks one that is never set.
+  static const std::atomic<bool>& kill_mark();
   AskPtr begin_ask() REQUIRES(mutex_);
   AskPtr begin_long_ask() REQUIRES(mutex_);  // never times out by itself
   void end_ask(Ask& ask) REQUIRES(mutex_);
@@ -128,12 +130,13 @@ class ExecutorServices : public TaskServices {
   Result<Locations> ask_locations(std::vector<std::string> blocks);
   std::vector<BlockManagerId> in_trying_order(std::vector<BlockManagerId> from, bool driver_too);
   Result<Payload> fetch_one(const BlockManagerId& from, const std::string& block);
+  void on_map_outputs(const MapOutputs& message);
+  // broadcasts.cpp
   void end_fetching(BroadcastId id, std::optional<Payload> value);
   Result<BroadcastHeader> broadcast_header(BroadcastId id);
   Result<Payload> fetch_broadcast(BroadcastId id);
   Result<bool> fetch_pieces(BroadcastId id, const BroadcastHeader& header,
                             const std::shared_ptr<char[]>& value, std::vector<int32_t> missing);
-  void on_map_outputs(const MapOutputs& message);
   void remove_broadcast(BroadcastId id);
   // fetch_ahead.cpp
   struct Expected {

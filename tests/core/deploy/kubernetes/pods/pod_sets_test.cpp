@@ -1,6 +1,6 @@
 // Executors in pods that a StatefulSet or a Deployment makes.
 #include "tests/core/deploy/kubernetes/golden.hpp"
-#include "tests/core/deploy/kubernetes/pod_bench.hpp"
+#include "tests/core/deploy/kubernetes/pods/pod_bench.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

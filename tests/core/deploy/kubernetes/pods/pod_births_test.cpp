@@ -1,5 +1,5 @@
 // Pods while they are made: answers that get lost, refusals after them, claims that come and go.
-#include "tests/core/deploy/kubernetes/pod_bench.hpp"
+#include "tests/core/deploy/kubernetes/pods/pod_bench.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
