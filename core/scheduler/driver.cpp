@@ -141,9 +141,7 @@ void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {
 
 void Driver::message(PeerId from, int32_t slot, MapOutputsRequest& m, Turn& turn) {
   if (slot < 0) return;
-  turn.out.push_back(SendShared{from, outputs_.answer(m.shuffle, [&](const ExecutorId& id) {
-                                  return executors_.at(executors_.slot(id)).local_dirs;
-                                })});
+  turn.out.push_back(SendShared{from, dag_.outputs(m.shuffle)});
 }
 
 void Driver::message(PeerId from, int32_t slot, BlockLocationsRequest& m, Turn& turn) {

@@ -219,6 +219,7 @@ void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) 
   spec.epoch = outputs_.begin_readers();
   spec.root = stage.root;
   spec.has_inputs = shape.inputs;
+  spec.reads = shuffles_surely_read_by(stage.root);
   spec.profile = stage.info.profile;
   spec.properties = job.properties;
   if (shape.preferences)
@@ -228,6 +229,20 @@ void DagScheduler::submit_missing_tasks(Stage& stage, JobId job_id, Turn& turn) 
           tasks_.executors());
   spec.places.complete();
   tasks_.submit(std::move(spec), turn);
+}
+
+MapOutputTracker::LocalDirs DagScheduler::local_dirs() {
+  return [&executors = tasks_.executors()](const ExecutorId& id) {
+    return executors.at(executors.slot(id)).local_dirs;
+  };
+}
+
+std::shared_ptr<const ToExecutor> DagScheduler::outputs(ShuffleId shuffle) {
+  return outputs_.answer(shuffle, local_dirs());
+}
+
+std::shared_ptr<const ToExecutor> DagScheduler::outputs_ahead(ShuffleId shuffle, int32_t slot) {
+  return outputs_.answer_ahead(shuffle, slot, local_dirs());
 }
 
 void DagScheduler::submit_waiting_children(StageId parent, Turn& turn) {

@@ -71,6 +71,9 @@ class DagScheduler final : public StageProgress {
   void blocks_moved() { placement_.forget(); }
   bool output_moved(const TaskSet& set, int32_t index, TaskId made_by,
                     const ExecutorId& from) const override;
+  std::shared_ptr<const ToExecutor> outputs_ahead(ShuffleId shuffle, int32_t slot) override;
+  /// The answer to a MapOutputsRequest.
+  std::shared_ptr<const ToExecutor> outputs(ShuffleId shuffle);
 
   /// Nothing of any job is left.
   bool idle() const;
@@ -127,6 +130,7 @@ class DagScheduler final : public StageProgress {
   bool outdated(const Stage& stage, int32_t attempt) const;
   void fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn);
   void outputs_lost(Stage& map_stage, const TaskEndReason& reason);
+  MapOutputTracker::LocalDirs local_dirs();
   bool failed_too_often(const Stage& stage) const;
   std::string why_no_retry(const Stage& stage, const std::string& reason) const;
   void retry_later(StageId stage, Turn& turn);

@@ -5,6 +5,12 @@
 
 namespace tinderbox::core {
 
+namespace {
+/// An answer of at most so many bytes goes ahead of tasks; a map output has a byte for each reducer
+/// and about so many for its place.
+constexpr int64_t kMostAhead = 256 << 10, kPlaceBytes = 64;
+}  // namespace
+
 bool MapOutputTracker::register_shuffle(ShuffleId shuffle, int32_t maps, int32_t reduces) {
   auto [it, fresh] = shuffles_.try_emplace(shuffle);
   if (!fresh) return false;
@@ -193,7 +199,19 @@ std::shared_ptr<const ToExecutor> MapOutputTracker::answer(ShuffleId id, const L
     if (fresh) at->second = dirs(status->location.executor);
   }
   shuffle.answer = std::make_shared<const ToExecutor>(std::move(message));
+  shuffle.given_ahead.clear();
   return shuffle.answer;
+}
+
+std::shared_ptr<const ToExecutor> MapOutputTracker::answer_ahead(ShuffleId id, int32_t slot,
+                                                                 const LocalDirs& dirs) {
+  const auto it = shuffles_.find(id);
+  if (it == shuffles_.end()) return nullptr;
+  Shuffle& shuffle = it->second;
+  const auto maps = static_cast<int64_t>(shuffle.statuses.size());
+  if (maps * (shuffle.reduces + kPlaceBytes) > kMostAhead) return nullptr;
+  std::shared_ptr<const ToExecutor> made = answer(id, dirs);
+  return shuffle.given_ahead.insert(slot).second ? made : nullptr;
 }
 
 }  // namespace tinderbox::core

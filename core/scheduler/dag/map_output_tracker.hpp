@@ -69,6 +69,11 @@ class MapOutputTracker {
   /// gone.
   using LocalDirs = std::function<std::vector<std::string>(const ExecutorId&)>;
   std::shared_ptr<const ToExecutor> answer(ShuffleId shuffle, const LocalDirs& local_dirs);
+  /// The same before it was asked for, to the executor in `slot`, whose tasks will read the
+  /// shuffle. Null: it was given that answer already, or the answer is so large that only who asks
+  /// gets it.
+  std::shared_ptr<const ToExecutor> answer_ahead(ShuffleId shuffle, int32_t slot,
+                                                 const LocalDirs& local_dirs);
 
  private:
   struct Shuffle {
@@ -78,6 +83,7 @@ class MapOutputTracker {
     std::vector<std::optional<MapStatus>> statuses;
     std::map<ExecutorId, std::set<int32_t>> held;  // maps by where they are; no empty set
     std::shared_ptr<const ToExecutor> answer;      // null or of another epoch: to be made
+    std::set<int32_t> given_ahead;                 // slots that got `answer`
     // Each map's place as a number, so that asking for every reducer compares no text. Empty: to be
     // made.
     mutable std::vector<int32_t> place_of;

@@ -31,6 +31,14 @@ std::vector<ShufflePtr> shuffles_read_by(const NodePtr& root) {
   return found;
 }
 
+std::vector<ShuffleId> shuffles_surely_read_by(const NodePtr& root) {
+  std::vector<ShuffleId> found;
+  walk_stage(
+      root, [](const Node& node) { return node.storage_bits.load() == 0; },
+      [&](const ShufflePtr& s) { found.push_back(s->id); });
+  return found;
+}
+
 StageShape shape_of(const NodePtr& root, bool reduce_locality) {
   StageShape shape;
   walk_stage(

@@ -35,6 +35,9 @@ void walk_stage(const NodePtr& root, F&& f, G&& g) {
 /// Shuffles that the stage of `root` reads, each once. Source: Spark getShuffleDependencies.
 std::vector<ShufflePtr> shuffles_read_by(const NodePtr& root);
 
+/// Those of them that its tasks read whatever is cached; some may be there twice.
+std::vector<ShuffleId> shuffles_surely_read_by(const NodePtr& root);
+
 /// What the tasks of a stage need to be told or asked about.
 struct StageShape {
   std::vector<RddId> rdds;

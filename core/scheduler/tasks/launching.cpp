@@ -54,6 +54,9 @@ LaunchTasks& TaskScheduler::open_message(TaskSet& set, Executor& e, size_t bytes
     if (spec.properties) program.properties = *spec.properties;
     if (set.barrier()) program.properties[kBarrierAddresses] = set.addresses;
     turn.send(e.peer, std::move(program));
+    for (const ShuffleId shuffle : spec.reads)
+      if (auto outputs = progress_.outputs_ahead(shuffle, e.slot))
+        turn.out.push_back(SendShared{e.peer, std::move(outputs)});
   }
   e.open_turn = turn.id;
   e.open_set = &set;

@@ -46,6 +46,9 @@ class StageProgress {
   virtual bool output_moved(const TaskSet&, int32_t, TaskId, const ExecutorId&) const {
     return false;
   }
+  /// Where a shuffle's outputs are, for the executor in that slot, unless it was told. Null:
+  /// nothing is to be sent.
+  virtual std::shared_ptr<const ToExecutor> outputs_ahead(ShuffleId, int32_t) { return nullptr; }
 };
 
 /// Why an executor is gone.

@@ -37,7 +37,9 @@ struct TaskSetSpec {
   int64_t epoch = 0;
   NodePtr root;
   bool has_inputs = false;  // source data travels with the tasks
-  int32_t profile = 0;      // resource profile
+  /// Shuffles that the tasks read: where their outputs are goes ahead of the tasks.
+  std::vector<ShuffleId> reads;
+  int32_t profile = 0;  // resource profile
   Payload code;
   PropertiesPtr properties;
   /// What each task makes: a position of the result, or a map partition. Ascending.

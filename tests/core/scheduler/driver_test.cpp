@@ -465,6 +465,39 @@ TEST_CASE("map outputs are told with local directories, the same message to all"
   c.on(CancelJob{t, ""});
 }
 
+TEST_CASE("where map outputs are goes ahead of the first tasks that read them, and of no others",
+          "[driver]") {
+  Cluster c(test_options());
+  c.executor("A");
+  const ShufflePtr s = shuffle(rdd(1), 3);
+  const std::shared_ptr<Node> reader = rdd(3, {s});
+  // Where the outputs and the tasks stand among the effects.
+  const auto kinds = [&] {
+    std::string order;
+    for (const DriverEffect& effect : c.last) {
+      if (std::holds_alternative<SendShared>(effect)) order += "outputs ";
+      const auto* sent = std::get_if<Send<ToExecutor>>(&effect);
+      if (sent && std::holds_alternative<LaunchTasks>(sent->message)) order += "tasks ";
+    }
+    return order;
+  };
+  SECTION("once, whatever comes after them") {
+    c.job(reader);
+    CHECK(kinds() == "tasks ");
+    c.maps_ok(0);
+    CHECK(kinds() == "outputs tasks ");
+    c.results_ok(1);
+    c.job(reader);
+    CHECK(kinds() == "tasks ");
+  }
+  SECTION("not when partitions on the way may be kept") {
+    reader->storage_bits = 1;
+    c.job(rdd(3, {narrow(reader)}));
+    c.maps_ok(0);
+    CHECK(kinds() == "tasks ");
+  }
+}
+
 TEST_CASE("a map output lies where it was made, whatever the update says", "[driver]") {
   Cluster c(test_options());
   c.executor("A");

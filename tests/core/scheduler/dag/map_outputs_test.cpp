@@ -211,6 +211,44 @@ TEST_CASE("what is lost after a move begins an epoch of its own", "[map_outputs]
   CHECK(answer_of(t, kTen).epoch == readers);
 }
 
+TEST_CASE("an answer goes ahead once to each executor, until the shuffle changes",
+          "[map_outputs]") {
+  Outputs t({a, b});
+  const auto no_directories = [](const ExecutorId&) { return std::vector<std::string>(); };
+  const auto ahead = [&](ShuffleId id, int32_t slot) {
+    return t.answer_ahead(id, slot, no_directories);
+  };
+  const auto first = ahead(kTen, 0);
+  REQUIRE(first);
+  CHECK(first == t.answer(kTen, no_directories));
+  CHECK_FALSE(ahead(kTen, 0));
+  CHECK(ahead(kTen, 1) == first);
+  SECTION("an output is lost and made again") {
+    t.unregister_output(kTen, 0, a);
+    t.register_output(kTen, 0, status(b, 7, {1}));
+    const auto changed = ahead(kTen, 0);
+    REQUIRE(changed);
+    CHECK(std::get<tinderbox::MapOutputs>(*changed).statuses[0]->location == b);
+    CHECK_FALSE(ahead(kTen, 0));
+  }
+  SECTION("an epoch begins, in which executors forget all answers") {
+    t.increment_epoch();
+    CHECK(ahead(kTen, 1));
+    CHECK_FALSE(ahead(kTen, 1));
+  }
+  SECTION("a shuffle that is not known") { CHECK_FALSE(ahead(ShuffleId{11}, 0)); }
+}
+
+TEST_CASE("answers too large for those who may not need them wait to be asked for",
+          "[map_outputs]") {
+  MapOutputTracker t;
+  t.register_shuffle(kTen, 10'000, 10'000);
+  t.register_shuffle(ShuffleId{11}, 200, 200);
+  const auto no_directories = [](const ExecutorId&) { return std::vector<std::string>(); };
+  CHECK_FALSE(t.answer_ahead(kTen, 0, no_directories));
+  CHECK(t.answer_ahead(ShuffleId{11}, 0, no_directories));
+}
+
 TEST_CASE("B14 hosts with a share of at least the fraction are preferred", "[map_outputs]") {
   MapOutputTracker t;
   t.register_shuffle(kTen, 3, 1);
