@@ -300,6 +300,8 @@ struct ForgetProgram {
   int64_t program = 0;
   bool operator==(const ForgetProgram&) const = default;
 };
+/// The answer to a MapOutputsRequest; also told unasked, before the first tasks that read the
+/// shuffle.
 /// Shape: statuses[i] is map i's; nullopt: missing.
 struct MapOutputs {
   ShuffleId shuffle;

@@ -151,6 +151,18 @@ TEST_CASE("B11 one question for each shuffle and epoch; a newer epoch clears the
   CHECK(p.driver.count() == 3);
 }
 
+TEST_CASE("outputs that are told before a task asks are asked for no more", "[task_services]") {
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr, 1ms);
+  CHECK(p.services->on_driver_message(outputs(1, 3, 2)));
+  const Result<MapOutputsPtr> told = p.services->map_outputs(ShuffleId{1}, 3);
+  REQUIRE(told);
+  CHECK((*told)->statuses.size() == 2);
+  CHECK(p.driver.count() == 0);
+  CHECK(!p.services->map_outputs(ShuffleId{1}, 4));  // out of date for a later task: asks, in vain
+  CHECK(p.driver.count() == 1);
+}
+
 TEST_CASE("a kill, the driver's loss and its silence end a wait for it", "[task_services]") {
   tinderbox::test::FakeFiles files;
   SECTION("kill") {
