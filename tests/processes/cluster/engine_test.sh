@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every kind of step on real executors: tests/apps/engine.cpp in local, local-cluster and standalone mode, with files
-# and archives shipped to the executors; the built-in applications against coreutils and each other.
+# and archives shipped to the executors, tests/apps/operations.cpp with every operation; the built-in applications against coreutils and each other.
 set -uo pipefail
 cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
@@ -29,6 +29,16 @@ check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step where no message is larger than 1 MiB" engine small 'local-cluster[2,1,1024]' --conf spark.rpc.message.maxSize=1 --conf spark.task.maxDirectResultSize=16m
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
+OPERATIONS=$(realpath "${OPERATIONS:-build/tests/operations}")
+operations() { # every operation on every kind of records; says its seed
+  mkdir "$dir/operations"
+  timeout 400 "$OPERATIONS" submit --master "$1" --driver-memory 1g --class operations "$OPERATIONS" "$dir/operations" 2> "$dir/operations.log" ||
+    { grep -v 'very large size' "$dir/operations.log" | tail -n 5; return 1; }
+  rm -rf "$dir/operations"
+}
+for master in 'local[2]' 'local-cluster[2,1,1024]'; do
+  check "every operation against plain loops in $master" operations "$master"
+done
 LARGER=$(realpath "${LARGER:-build/tests/larger}")
 larger() { # [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
   timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
