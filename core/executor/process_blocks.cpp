@@ -1,12 +1,15 @@
 #include "core/executor/process_blocks.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "conf/keys.hpp"
 #include "conf/values/address.hpp"
 #include "core/deploy/s3_access.hpp"
 #include "core/plan/task.hpp"
 #include "net/files/all_files.hpp"
+#include "net/log.hpp"
+#include "net/process/control_group.hpp"
 #include "net/process/environment.hpp"
 
 namespace tinderbox::core {
@@ -31,6 +34,17 @@ std::unique_ptr<net::Files> files_of(const conf::Conf& conf) {
   return net::make_all_files(net::make_real_files(), access, std::move(patience));
 }
 
+/// A pool that is larger than what the kernel lets the process have would be its end.
+int64_t allowed_memory(int64_t asked) {
+  const std::optional<int64_t> limit = net::group_limits().memory;
+  if (!limit || *limit >= asked) return asked;
+  net::log(net::Level::Warn, "ProcessBlocks",
+           "the control group of this process allows it " + std::to_string(*limit >> 20) +
+               " MiB, less than the " + std::to_string(asked >> 20) +
+               " MiB that it was given: it plans with the former");
+  return *limit;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOptions& options,
@@ -38,8 +52,8 @@ Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOp
   auto blocks = std::make_unique<ProcessBlocks>();
   blocks->files = files_of(options.conf);
   blocks->id = {options.self, options.host, ""};
-  BlockManagerOptions stores =
-      block_manager_options(options.conf, net::environment(), options.memory, net::unique_name());
+  BlockManagerOptions stores = block_manager_options(
+      options.conf, net::environment(), allowed_memory(options.memory), net::unique_name());
   blocks->max_ahead = stores.memory / kAheadShare;
   auto manager = BlockManager::open(*blocks->files, std::move(stores), std::move(listener));
   if (!manager) return manager.error();

@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "net/process/control_group.hpp"
 
 extern char** environ;
 
@@ -66,18 +69,16 @@ int64_t resident_bytes() {
 
 int available_processors() {
   cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
+  const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
+  double n = known ? CPU_COUNT(&set) : static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (const auto limit = group_limits().processors) n = std::min(n, std::ceil(*limit));
+  return std::max(1, static_cast<int>(n));
 }
 
 int64_t memory_mib() {
   struct sysinfo info;
   int64_t bytes = ::sysinfo(&info) == 0 ? int64_t(info.totalram) * info.mem_unit : 1024 << 20;
-  for (const char* limit :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    int64_t n = std::atoll(slurp(limit).c_str());
-    if (n > 0) bytes = std::min(bytes, n);
-  }
+  if (const auto limit = group_limits().memory) bytes = std::min(bytes, *limit);
   return bytes >> 20;
 }
 

@@ -14,7 +14,8 @@ std::map<std::string, std::string> environment();
 std::string unique_name();
 /// Unit: bytes of physical memory that this process holds; 0 when it can't be told.
 int64_t resident_bytes();
-/// Processors that this process may use, at least 1.
+/// Processors that this process may use, at least 1: of a control group's share of them a begun one
+/// counts. Source: what the JVM calls availableProcessors.
 int available_processors();
 /// Unit: MiB of this machine, or of the control group when that is less.
 int64_t memory_mib();

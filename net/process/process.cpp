@@ -18,10 +18,10 @@
 #include <set>
 #include <thread>
 
+#include "net/process/control_group.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/exec.hpp"
 #include "net/process/launch.hpp"
-#include "net/process/memory_events.hpp"
 
 namespace tinderbox::net {
 namespace {

@@ -1,5 +1,7 @@
 // An application that runs every kind of step through a real cluster and checks each against plain
 // loops. Run by tests/processes/cluster/engine_test.sh in local, local-cluster and standalone mode.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -183,7 +185,24 @@ void shipped(Context& c, const std::string& directory) {
   require(lines_in_tasks(c, "late.txt") == Lines{"late"}, "add_file");
 }
 
+/// As many blocks as large clusters have: a byte of size for each, 100 MB.
+void wide(Context& c) {
+  constexpr int32_t n = 10'000;
+  auto sums = c.range(0, n, 1, n)
+                  .map([](int64_t x) { return Pair(x, x); })
+                  .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, n);
+  require(sums.values().sum() == int64_t{n} * (n - 1) / 2, "10,000 × 10,000 blocks");
+  rusage used{};
+  require(::getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss < 1 << 20,
+          "the sizes of 10,000 × 10,000 blocks in a driver of 1 GiB");
+}
+
 int run(Context& c, std::span<const std::string> args) {
+  if (args.size() > 1 && args[1] == "wide") {
+    wide(c);
+    std::printf("all steps: right results\n");
+    return 0;
+  }
   narrow_steps(c);
   shuffles(c);
   large_data(c);
@@ -197,6 +216,6 @@ int run(Context& c, std::span<const std::string> args) {
   return 0;
 }
 
-TINDERBOX_APPLICATION(engine, "check every kind of step: DIRECTORY [shipped]", run);
+TINDERBOX_APPLICATION(engine, "check every kind of step: DIRECTORY [shipped|wide]", run);
 
 }  // namespace

@@ -29,6 +29,7 @@ check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step where no message is larger than 1 MiB" engine small 'local-cluster[2,1,1024]' --conf spark.rpc.message.maxSize=1 --conf spark.task.maxDirectResultSize=16m
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
+check "10,000 x 10,000 blocks, a driver of 1 GiB" engine wide 'local-cluster[2,1,1024]' --driver-memory 1g -- wide
 OPERATIONS=$(realpath "${OPERATIONS:-build/tests/operations}")
 operations() { # every operation on every kind of records; says its seed
   mkdir "$dir/operations"

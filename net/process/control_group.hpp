@@ -1,12 +1,27 @@
-// Whether the kernel ended processes for memory, as the control group counts it.
+// What the control group of this process, and those above it, allow, and whether the kernel ended
+// processes for it. Both versions.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace tinderbox::net {
+
+/// None: no limit.
+struct GroupLimits {
+  std::optional<int64_t> memory;     // bytes
+  std::optional<double> processors;  // how many may be busy at once, on average
+  bool operator==(const GroupLimits&) const = default;
+};
+/// The least of each. `groups`: the text of /proc/self/cgroup; `root`: where the hierarchies are
+/// mounted. In a container the path may be one of the host, which is not there: then its parents
+/// count, up to the root.
+GroupLimits group_limits(std::string_view groups, const std::string& root);
+/// Of this process.
+GroupLimits group_limits();
 
 /// The count `oom_kill` of a file memory.events (or memory.oom_control of the first version).
 std::optional<int64_t> oom_kills_in(std::string_view text);
