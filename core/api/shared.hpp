@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/api/context.hpp"
+#include "core/api/input/text.hpp"
 #include "core/api/steps/owned.hpp"
 #include "core/plan/task.hpp"
 #include "net/mutex.hpp"
@@ -162,6 +163,22 @@ struct AddToAverage {
   }
 };
 
+namespace core {
+/// An accumulator's value as status shows it; empty: it has no text form.
+template <class T>
+std::string shown(const T& value) {
+  Bytes text;
+  if constexpr (std::is_same_v<T, Average>)
+    append_number(text, value.mean());
+  else if constexpr (std::is_arithmetic_v<T> || TextLike<T>)
+    append_text(text, value);
+  else if constexpr (kIs<T, std::vector>)
+    if constexpr (std::is_arithmetic_v<typename T::value_type> || TextLike<typename T::value_type>)
+      append_text(text, value);
+  return text;
+}
+}  // namespace core
+
 /// A sum that tasks add to and the driver reads. Copy it into capture().
 /// Exactly once a partition in actions; in transformations a retry may add again. Source: Spark
 /// AccumulatorV2.
@@ -174,11 +191,16 @@ class Accumulator {
   Accumulator(Context& context, T zero, const std::string& name)
       : id_(context.new_accumulator_id()), zero_(zero), driver_(std::make_shared<Driver>()) {
     driver_->value = std::move(zero);
-    context.runtime().register_accumulator(id_, name, [driver = driver_](std::string_view delta) {
+    const auto merge = [driver = driver_](std::string_view delta) {
       const T more = core::from_bytes<T>(delta);
       net::Lock lock(driver->mutex);
       Merge{}(driver->value, more);
-    });
+    };
+    const auto show = [driver = driver_] {
+      net::Lock lock(driver->mutex);
+      return core::shown(driver->value);
+    };
+    context.runtime().register_accumulator(id_, name, merge, show);
   }
   /// On the driver it counts at once; in a task, when the task succeeds.
   template <class U>

@@ -6,8 +6,10 @@
 
 namespace tinderbox::core {
 
-StatusTracker::StatusTracker(size_t retained_jobs, size_t retained_stages)
-    : retained_jobs_(retained_jobs), retained_stages_(retained_stages) {}
+StatusTracker::StatusTracker(size_t retained_jobs, size_t retained_stages, LookUp accumulator)
+    : retained_jobs_(retained_jobs),
+      retained_stages_(retained_stages),
+      accumulator_(std::move(accumulator)) {}
 
 std::vector<JobId> StatusTracker::job_ids_for_group(const std::optional<std::string>& group) const {
   net::Lock lock(mutex_);
@@ -39,7 +41,14 @@ std::optional<JobInfo> StatusTracker::job_info(JobId job) const {
 std::optional<StageStatus> StatusTracker::stage_info(StageId stage) const {
   net::Lock lock(mutex_);
   const auto it = stages_.find(stage);
-  return it == stages_.end() ? std::nullopt : std::optional(it->second);
+  if (it == stages_.end()) return std::nullopt;
+  StageStatus status = it->second;
+  const auto added = added_.find(stage);
+  const auto ids = added == added_.end() ? std::set<AccumulatorId>{} : added->second;
+  lock.unlock();
+  for (const AccumulatorId id : ids)
+    if (auto named = accumulator_(id)) status.accumulators.push_back(std::move(*named));
+  return status;
 }
 
 std::vector<ExecutorStatus> StatusTracker::executor_infos() const {
@@ -75,6 +84,7 @@ void StatusTracker::apply(const JobEnded& e) {
 void StatusTracker::apply(const StageSubmitted& e) {
   const StageInfo& s = e.stage;
   stages_[s.stage] = {s.stage, s.attempt, s.name, s.submitted, s.num_tasks, 0, 0, 0};
+  added_.erase(s.stage);
   active_stages_.insert(s.stage);
   std::erase(ended_stages_, s.stage);
 }
@@ -82,8 +92,10 @@ void StatusTracker::apply(const StageSubmitted& e) {
 void StatusTracker::apply(const StageCompleted& e) {
   if (active_stages_.erase(e.stage.stage) == 0) return;
   ended_stages_.push_back(e.stage.stage);
-  for (; ended_stages_.size() > retained_stages_; ended_stages_.pop_front())
+  for (; ended_stages_.size() > retained_stages_; ended_stages_.pop_front()) {
     stages_.erase(ended_stages_.front());
+    added_.erase(ended_stages_.front());
+  }
 }
 
 StageStatus* StatusTracker::attempt_of(const TaskInfo& task) {
@@ -105,6 +117,8 @@ void StatusTracker::apply(const TaskEnded& e) {
       ++stage->num_completed_tasks;
     else if (e.kind() != TaskEndKind::TaskKilled)
       ++stage->num_failed_tasks;
+    for (const AccumulatorUpdate& update : e.accumulators)
+      if (accumulator_ && !update.internal_metric) added_[e.task.stage].insert(update.id);
   }
   const auto executor = executors_.find(e.task.executor);
   if (executor == executors_.end()) return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +23,12 @@ struct JobInfo {
   JobStatus status = JobStatus::Running;
   bool operator==(const JobInfo&) const = default;
 };
+/// `value`: as save_as_text_file would write it; empty for types that have no text form.
+struct AccumulatorStatus {
+  AccumulatorId accumulator;
+  std::string name, value;
+  bool operator==(const AccumulatorStatus&) const = default;
+};
 /// Of a stage's last attempt.
 struct StageStatus {
   StageId stage;
@@ -29,6 +36,9 @@ struct StageStatus {
   std::string name;
   Time submitted{};
   int32_t num_tasks = 0, num_active_tasks = 0, num_completed_tasks = 0, num_failed_tasks = 0;
+  /// Those with a name that its tasks added to, as they are now. Source: Spark
+  /// StageInfo.accumulables.
+  std::vector<AccumulatorStatus> accumulators{};
   bool operator==(const StageStatus&) const = default;
 };
 struct ExecutorStatus {
@@ -43,8 +53,10 @@ struct ExecutorStatus {
 /// Source: Spark SparkStatusTracker.
 class StatusTracker final : public Listener {
  public:
+  /// nullopt: it has no name.
+  using LookUp = std::function<std::optional<AccumulatorStatus>(AccumulatorId)>;
   /// So many jobs and stages that ended are remembered, the last ones.
-  StatusTracker(size_t retained_jobs, size_t retained_stages);
+  StatusTracker(size_t retained_jobs, size_t retained_stages, LookUp accumulator = {});
 
   /// Of all jobs that are remembered. nullopt: those without a group.
   std::vector<JobId> job_ids_for_group(const std::optional<std::string>& group) const;
@@ -80,9 +92,11 @@ class StatusTracker final : public Listener {
   StageStatus* attempt_of(const TaskInfo& task) REQUIRES(mutex_);
 
   const size_t retained_jobs_, retained_stages_;
+  const LookUp accumulator_;
   mutable net::Mutex mutex_;
   std::map<JobId, Job> jobs_ GUARDED_BY(mutex_);
   std::map<StageId, StageStatus> stages_ GUARDED_BY(mutex_);
+  std::map<StageId, std::set<AccumulatorId>> added_ GUARDED_BY(mutex_);  // to which, of stages_
   std::set<StageId> active_stages_ GUARDED_BY(mutex_);
   std::map<ExecutorId, Executor> executors_ GUARDED_BY(mutex_);
   std::deque<JobId> ended_jobs_ GUARDED_BY(mutex_);

@@ -5,9 +5,16 @@
 namespace tinderbox::core {
 
 void AccumulatorTable::add(AccumulatorId id, const std::string& name,
-                           Runtime::MergeAccumulator merge) {
+                           Runtime::MergeAccumulator merge, Runtime::ShowAccumulator show) {
   net::Lock lock(mutex_);
-  entries_[id] = {name, std::move(merge), false};
+  entries_[id] = {name, std::move(merge), std::move(show), false};
+}
+
+std::optional<AccumulatorStatus> AccumulatorTable::named(AccumulatorId id) const {
+  net::Lock lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || found->second.name.empty()) return std::nullopt;
+  return AccumulatorStatus{id, found->second.name, found->second.show()};
 }
 
 void AccumulatorTable::merge(const std::vector<AccumulatorUpdate>& updates) {

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/api/runtime/runtime.hpp"
+#include "core/status/status_tracker.hpp"
 #include "net/mutex.hpp"
 
 namespace tinderbox::core {
@@ -18,7 +20,10 @@ class AccumulatorTable {
   using Warn = std::function<void(const std::string&)>;
   /// `warn` hears once of each accumulator whose merge throws.
   explicit AccumulatorTable(Warn warn) : warn_(std::move(warn)) {}
-  void add(AccumulatorId id, const std::string& name, Runtime::MergeAccumulator merge);
+  void add(AccumulatorId id, const std::string& name, Runtime::MergeAccumulator merge,
+           Runtime::ShowAccumulator show);
+  /// As status shows it. nullopt: it has no name.
+  std::optional<AccumulatorStatus> named(AccumulatorId id) const;
   /// In order; those of unknown accumulators are nobody's. What a merge throws costs that update
   /// only.
   void merge(const std::vector<AccumulatorUpdate>& updates);
@@ -27,12 +32,13 @@ class AccumulatorTable {
   struct Entry {
     std::string name;
     Runtime::MergeAccumulator merge;
+    Runtime::ShowAccumulator show;
     bool warned = false;
   };
   void merge_one(Entry& entry, const AccumulatorUpdate& update);
 
   const Warn warn_;
-  net::Mutex mutex_;
+  mutable net::Mutex mutex_;
   std::map<AccumulatorId, Entry> entries_ GUARDED_BY(mutex_);
 };
 

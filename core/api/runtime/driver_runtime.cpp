@@ -142,9 +142,9 @@ class RealDriverRuntime final : public DriverRuntime {
   void checkpointed(RddId id, NodePtr replacement) override {
     post(CheckpointDone{id, std::move(replacement)});
   }
-  void register_accumulator(AccumulatorId id, const std::string& name,
-                            MergeAccumulator merge) override {
-    accumulators_.add(id, name, std::move(merge));
+  void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge,
+                            ShowAccumulator show) override {
+    accumulators_.add(id, name, std::move(merge), std::move(show));
   }
   void add_file(const std::string& path, bool archive) override {
     std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
@@ -462,7 +462,8 @@ class RealDriverRuntime final : public DriverRuntime {
   AccumulatorTable accumulators_{
       [](const std::string& line) { net::log(net::Level::Warn, "Accumulators", line); }};
   const std::shared_ptr<StatusTracker> status_ = std::make_shared<StatusTracker>(
-      retained(conf_, conf::kUiRetainedJobs), retained(conf_, conf::kUiRetainedStages));
+      retained(conf_, conf::kUiRetainedJobs), retained(conf_, conf::kUiRetainedStages),
+      [this](AccumulatorId id) { return accumulators_.named(id); });
   ListenerBus bus_;  // merges what waits for waiters_ before it delivers
   NoLink link_;
   std::unique_ptr<ProcessBlocks> blocks_;

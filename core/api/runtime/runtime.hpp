@@ -65,10 +65,11 @@ class Runtime {
   virtual void checkpointed(RddId id, NodePtr replacement) = 0;
 
   /// `merge` takes an encoded delta and throws DecodeError when it is none; what it throws costs
-  /// that delta and is logged. Empty name: not shown.
+  /// that delta and is logged. `show` gives the value as text. Empty name: not shown.
   using MergeAccumulator = std::function<void(std::string_view delta)>;
+  using ShowAccumulator = std::function<std::string()>;
   virtual void register_accumulator(AccumulatorId id, const std::string& name,
-                                    MergeAccumulator merge) = 0;
+                                    MergeAccumulator merge, ShowAccumulator show) = 0;
 
   /// Executors get the file, or the unpacked archive, before the tasks of later jobs. `path`: a
   /// path or URL. Errors: throws when it is not there.

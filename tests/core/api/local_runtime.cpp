@@ -297,7 +297,7 @@ void LocalRuntime::checkpointed(RddId id, core::NodePtr replacement) {
   checkpoints_.done(id, std::move(replacement));
 }
 void LocalRuntime::register_accumulator(AccumulatorId id, const std::string&,
-                                        MergeAccumulator merge) {
+                                        MergeAccumulator merge, ShowAccumulator) {
   accumulators_[id] = std::move(merge);
 }
 

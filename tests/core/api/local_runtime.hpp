@@ -71,8 +71,8 @@ class LocalRuntime final : public core::Runtime {
   void unpersist(RddId id) override;
   void forget_shuffle(ShuffleId id) override;
   void checkpointed(RddId id, core::NodePtr replacement) override;
-  void register_accumulator(AccumulatorId id, const std::string& name,
-                            MergeAccumulator merge) override;
+  void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge,
+                            ShowAccumulator show) override;
   void cancel_job_group(const std::string&, bool) override {}
   void cancel_jobs_with_tag(const std::string&) override {}
   void cancel_job(JobId, const std::string&) override {}

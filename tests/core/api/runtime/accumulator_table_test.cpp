@@ -13,9 +13,9 @@ TEST_CASE("D46 a merge that throws costs its own updates only, and is told once"
   std::vector<std::string> warnings;
   AccumulatorTable table([&](const std::string& line) { warnings.push_back(line); });
   std::string good;
-  table.add({1}, "bad", [](std::string_view) { throw std::runtime_error("no"); });
-  table.add({2}, "", [&](std::string_view delta) { good += delta; });
-  table.add({3}, "", [](std::string_view) { throw 3; });
+  table.add({1}, "bad", [](std::string_view) { throw std::runtime_error("no"); }, {});
+  table.add({2}, "", [&](std::string_view delta) { good += delta; }, {});
+  table.add({3}, "", [](std::string_view) { throw 3; }, {});
   table.merge({{{1}, "a", false}, {{2}, "b", false}, {{9}, "c", false}});
   table.merge({{{3}, "d", false}, {{1}, "e", false}, {{2}, "f", false}});
   CHECK(good == "bf");
@@ -24,4 +24,18 @@ TEST_CASE("D46 a merge that throws costs its own updates only, and is told once"
                                  "Further failures of it are not told.",
                                  "Failed to update accumulator 3, whose merge threw: something "
                                  "unknown. Further failures of it are not told."});
+}
+
+TEST_CASE("accumulators with a name are shown as they are", "[accumulators]") {
+  AccumulatorTable table({});
+  std::string value = "1";
+  const auto show = [&] { return value; };
+  table.add(
+      {1}, "lines", [&](std::string_view delta) { value = delta; }, show);
+  table.add({2}, "", {}, show);
+  CHECK(table.named({1}) == AccumulatorStatus{{1}, "lines", "1"});
+  table.merge({{{1}, "17", false}});
+  CHECK(table.named({1}) == AccumulatorStatus{{1}, "lines", "17"});
+  CHECK_FALSE(table.named({2}));
+  CHECK_FALSE(table.named({3}));
 }

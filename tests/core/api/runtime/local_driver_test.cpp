@@ -6,6 +6,7 @@
 #include "conf/keys.hpp"
 #include "core/api/runtime/driver_runtime.hpp"
 #include "core/api/tinderbox.hpp"
+#include "core/status/status_tracker.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
@@ -14,6 +15,11 @@ namespace {
 
 bool in_task() { return core::TaskContext::current() != nullptr; }
 
+struct AddCounts {
+  void operator()(std::map<int, int>& into, const std::map<int, int>& more) const {
+    for (const auto& [key, n] : more) into[key] += n;
+  }
+};
 /// Adds in tasks, and throws on the driver.
 struct AddInTasks {
   void operator()(int64_t& into, int64_t value) const {
@@ -111,6 +117,40 @@ TEST_CASE("D46 an accumulator whose add or merge throws leaves the others and th
       numbers.foreach (capture(worse, [](const auto& w, int64_t) { w.add(int64_t{1}); })),
       Catch::Contains("not there"));
   CHECK(numbers.count() == 10);
+}
+
+TEST_CASE("status shows those accumulators with a name that a stage's tasks added to",
+          "[local_driver]") {
+  struct JobEnd : core::Listener {
+    std::promise<void> heard;
+    void on_events(std::span<const core::ListenerEvent> events) override {
+      for (const core::ListenerEvent& e : events)
+        if (std::holds_alternative<core::JobEnded>(e)) heard.set_value();
+    }
+  };
+  LocalDriver d;
+  const auto end = std::make_shared<JobEnd>();
+  d.context.add_listener(end);  // after the status, which has heard of the end when this one does
+  auto lines = d.context.long_accumulator("lines");
+  auto unnamed = d.context.long_accumulator();
+  auto untouched = d.context.long_accumulator("untouched");
+  auto mean = d.context.average_accumulator("mean");
+  auto kinds = d.context.collection_accumulator<std::string>("kinds");
+  auto odd = d.context.accumulator(std::map<int, int>{}, AddCounts{}, "odd");
+  d.context.range(0, 4, 1, 1)
+      .foreach (capture(
+          lines, unnamed, mean, kinds, odd,
+          [](const auto& l, const auto& u, const auto& m, const auto& k, const auto& o, int64_t x) {
+            l.add(x), u.add(x), m.add(x);
+            if (x % 2 == 1) k.add("k" + std::to_string(x)), o.add(std::map<int, int>{{1, 1}});
+          }));
+  end->heard.get_future().wait();
+  const auto stage = d.context.status_tracker().stage_info(StageId{0});
+  REQUIRE(stage);
+  std::map<std::string, std::string> shown;
+  for (const core::AccumulatorStatus& a : stage->accumulators) shown[a.name] = a.value;
+  CHECK(shown == std::map<std::string, std::string>{
+                     {"kinds", "[k1, k3]"}, {"lines", "6"}, {"mean", "1.5"}, {"odd", ""}});
 }
 
 TEST_CASE("D47 what throws over a result on the driver reaches the caller; the next job works",
