@@ -6,7 +6,6 @@
 #include "conf/keys.hpp"
 #include "core/api/runtime/driver_runtime.hpp"
 #include "core/api/tinderbox.hpp"
-#include "core/status/status_tracker.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
