@@ -402,6 +402,17 @@ void actions(const Case& k) {
     for (const int64_t v : in) a.add(v);
   }));
   k.same("foreach, foreach_partition", added.value(), 2 * sum);
+  int64_t of_parts = 0;
+  std::vector<int32_t> all_parts(static_cast<size_t>(k.n));
+  std::iota(all_parts.begin(), all_parts.end(), 0);
+  numbers.run_job(
+      [](Partition<int64_t>& in) {
+        int64_t part = 0;
+        for (const int64_t v : in) part += v;
+        return part;
+      },
+      all_parts, [&](int32_t, int64_t part) { of_parts += part; });
+  k.same("run_job", of_parts, sum);
   std::map<Record, int64_t> counts;
   for (const Record& r : k.data) ++counts[r];
   k.same("count_by_value", k.rdd.count_by_value(), counts);

@@ -18,14 +18,15 @@ class BorrowedCursor final : public Cursor<T> {
   Cursor<T>& cursor_;
 };
 
+/// What f(partition) gives.
 template <class F>
-struct ForeachPartition {
+struct WholePartition {
   F f;
   auto parts() const { return std::tie(f); }
   template <class T>
-  void operator()(Cursor<T>& in, TaskContext& context) const {
+  auto operator()(Cursor<T>& in, TaskContext& context) const {
     Partition<T> partition(std::make_unique<BorrowedCursor<T>>(in), context);
-    f(partition);
+    return f(partition);
   }
 };
 
@@ -205,8 +206,17 @@ class Actions {
   }
   template <class F>
   void foreach_partition(F f, Site site = Site::current()) const {
-    self().act(core::ForeachPartition<F>{std::move(f)}, self().all(), "foreachPartition", site,
+    self().act(core::WholePartition<F>{std::move(f)}, self().all(), "foreachPartition", site,
                [](int32_t) {});
+  }
+  /// Runs f(partition) on these partitions and calls handle(i, value) with what it gave of the i-th
+  /// of them, in the order in which they end. Errors: std::invalid_argument for a partition that is
+  /// not there. Source: Spark SparkContext.runJob.
+  template <class F, class Handle>
+  void run_job(F f, std::vector<int32_t> partitions, Handle handle,
+               Site site = Site::current()) const {
+    self().act(core::WholePartition<F>{std::move(f)}, std::move(partitions), "runJob", site,
+               std::move(handle));
   }
   /// One file a partition, one line a record, in the new directory `path`; compressed if it is said
   /// how. Errors: the directory exists; a disk fails.

@@ -41,6 +41,18 @@ TEST_CASE("R1 four numbers in two partitions", "[rdd]") {
         emit(std::pair(p, sum));
       });
   CHECK(indexed.collect() == std::vector<std::pair<int, int>>{{0, 3}, {1, 7}});
+  std::map<int32_t, int> of_some;
+  const auto sum_up = [](Partition<int>& in) {
+    int sum = 0;
+    for (int x : in) sum += x;
+    return sum;
+  };
+  const auto keep = [&](int32_t i, int sum) { of_some[i] = sum; };
+  nums.run_job(sum_up, {1, 0}, keep);
+  CHECK(of_some == std::map<int32_t, int>{{0, 7}, {1, 3}});
+  nums.run_job(sum_up, {}, keep);
+  CHECK(of_some.size() == 2);
+  CHECK_THROWS_AS(nums.run_job(sum_up, {2}, keep), std::invalid_argument);
   CHECK_THROWS_WITH(
       nums.filter([](int x) { return x > 5; }).reduce([](int a, int b) { return a + b; }),
       "empty collection");
