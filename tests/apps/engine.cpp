@@ -197,12 +197,7 @@ void wide(Context& c) {
           "the sizes of 10,000 × 10,000 blocks in a driver of 1 GiB");
 }
 
-int run(Context& c, std::span<const std::string> args) {
-  if (args.size() > 1 && args[1] == "wide") {
-    wide(c);
-    std::printf("all steps: right results\n");
-    return 0;
-  }
+void every_step(Context& c, const std::string& directory) {
   narrow_steps(c);
   shuffles(c);
   large_data(c);
@@ -210,8 +205,16 @@ int run(Context& c, std::span<const std::string> args) {
   shared(c);
   barriers(c);
   map_stages(c);
-  files(c, args[0]);
-  if (args.size() > 1 && args[1] == "shipped") shipped(c, args[0]);
+  files(c, directory);
+}
+
+int run(Context& c, std::span<const std::string> args) {
+  const std::string more = args.size() > 1 ? args[1] : "";
+  if (more == "wide")
+    wide(c);
+  else
+    every_step(c, args[0]);
+  if (more == "shipped") shipped(c, args[0]);
   std::printf("all steps: right results\n");
   return 0;
 }
