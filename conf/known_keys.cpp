@@ -411,6 +411,7 @@ constexpr std::string_view kFamilies[] = {
     "spark.kubernetes.executor.secretKeyRef.",
     "spark.kubernetes.executor.secrets.",
     "spark.kubernetes.executor.volumes.",
+    "spark.kubernetes.pyspark.",
     "spark.kubernetes.node.selector.",
     "spark.kubernetes.driver.node.selector.",
     "spark.kubernetes.executor.node.selector.",

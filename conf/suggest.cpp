@@ -93,6 +93,12 @@ bool same_words(const std::vector<std::string>& wanted, std::string_view name) {
   return at == wanted.end();
 }
 
+std::string unknown_key(const std::string& name, const Entry& entry,
+                        const std::optional<std::string>& meant, std::string_view otherwise) {
+  return "Unknown config property: " + name + " (" + show_origin(entry) + "); " +
+         (meant ? "did you mean " + *meant + "?" : std::string(otherwise));
+}
+
 }  // namespace
 
 bool is_known(std::string_view key) {
@@ -137,16 +143,18 @@ std::optional<std::string> nearest_key(std::string_view key) {
 std::vector<std::string> misspelling_warnings(const Conf& conf) {
   std::vector<std::string> lines;
   for (const auto& [name, entry] : conf.all()) {
-    const bool ours = name.starts_with("tinderbox.");
     if (is_known(name)) continue;
-    if (const auto meant = nearest_key(name))
-      lines.push_back("Unknown config property: " + name + " (" + show_origin(entry) +
-                      "); did you mean " + *meant + "?");
-    else if (ours)
-      lines.push_back("Unknown config property: " + name + " (" + show_origin(entry) +
-                      "); it has no effect");
+    const auto meant = nearest_key(name);
+    if (meant || name.starts_with("tinderbox."))
+      lines.push_back(unknown_key(name, entry, meant, "it has no effect"));
   }
   return lines;
+}
+
+void refuse_unknown_keys(const Conf& conf, std::string_view prefix) {
+  for (const auto& [name, entry] : conf.all())
+    if (name.starts_with(prefix) && !is_known(name))
+      throw Error(unknown_key(name, entry, nearest_key(name), "Spark has no such key"));
 }
 
 }  // namespace tinderbox::conf

@@ -23,4 +23,8 @@ std::optional<std::string> nearest_key(std::string_view key);
 /// one: applications have `spark.` keys of their own, which must pass without noise.
 std::vector<std::string> misspelling_warnings(const Conf& conf);
 
+/// Errors: conf::Error that names the first unknown key of `conf` that begins with `prefix`, for
+/// prefixes under which applications have no keys of their own.
+void refuse_unknown_keys(const Conf& conf, std::string_view prefix);
+
 }  // namespace tinderbox::conf

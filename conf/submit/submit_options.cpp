@@ -309,6 +309,7 @@ class Submission {
     if (pods && !properties_.get(cluster ? kKubernetesDriverImage : kKubernetesExecutorImage))
       throw Error(cluster ? "Must specify the driver container image"
                           : "Must specify the executor container image");
+    if (pods) refuse_unknown_keys(properties_, "spark.kubernetes.");
     if (request_.manager == Manager::kYarn) refuse_manager("YARN");
   }
 

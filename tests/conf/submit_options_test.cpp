@@ -146,6 +146,21 @@ TEST_CASE("warnings for keys of others and for misspelt keys") {
               "spark.executor.memory?"});
 }
 
+TEST_CASE("an unknown key under spark.kubernetes. is refused where it would count") {
+  const std::string call =
+      "--master k8s://h --deploy-mode cluster --conf spark.kubernetes.container.image=i ";
+  CHECK_THROWS_WITH(parse(words(call + "--conf spark.kubernetes.driver.podTemplateFil=x app")),
+                    "Unknown config property: spark.kubernetes.driver.podTemplateFil (--conf); did "
+                    "you mean spark.kubernetes.driver.podTemplateFile?");
+  CHECK_THROWS_WITH(
+      parse(words(call + "--properties-file f app"), world({{"f", "spark.kubernetes.pods 4\n"}})),
+      "Unknown config property: spark.kubernetes.pods (file f); Spark has no such key");
+  const std::string known =
+      "--conf spark.kubernetes.driver.label.x=1 --conf spark.kubernetes.pyspark.pythonVersion=3 ";
+  CHECK(parse(words(call + known + "app")).warnings.empty());
+  CHECK(parse(words("--master local --conf spark.kubernetes.pods=4 app")).warnings.empty());
+}
+
 TEST_CASE("--kill and --status go to a standalone master or to pods") {
   const SubmitRequest kill = parse(words("--kill d1 --master spark://h:1"));
   CHECK(kill.action == Action::kKill);

@@ -37,10 +37,9 @@ check "rights for the pod alone: what is missing is told, the pod is removed" pa
 
 check "another server" refused "10.99.0.1:4443': no connection$" --master k8s://https://10.99.0.1:4443
 check "a context that is not there" refused "has no context 'nothing'" --conf spark.kubernetes.context=nothing
-unknown_key() {
-  submit --conf spark.kubernetes.driver.podTemplateFil=x --dry-run local:///tinderbox 2>&1 >/dev/null | grep 'Warning: .*podTemplateFil.*podTemplateFile'
-}
-check "an unknown key under spark.kubernetes.: the one that was meant is named" unknown_key
+check "an unknown key under spark.kubernetes.: the one that was meant is named" refused \
+  "spark.kubernetes.driver.podTemplateFil (--conf); did you mean spark.kubernetes.driver.podTemplateFile?$" --conf spark.kubernetes.driver.podTemplateFil=x
+check "one that is like no other" refused "spark.kubernetes.pods (--conf); Spark has no such key$" --conf spark.kubernetes.pods=4
 printf 'spec:\n  containers: [\n' >"$dir/bad.yaml"
 check "a malformed template" refused "pod template '$dir/bad.yaml': .*line" --conf spark.kubernetes.driver.podTemplateFile="$dir/bad.yaml"
 check "a template that is not there" refused "cannot read '$dir/no.yaml'" --conf spark.kubernetes.executor.podTemplateFile="$dir/no.yaml"
