@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""cutter.py UPSTREAM N COMMAND…: runs COMMAND with {} replaced by the port of a proxy to UPSTREAM (host:port, plain HTTP), and
-kills it when its N-th request has been carried out, before it hears of that. Prints that request. Exit code 0: it was killed
-there; 1: it ended by itself before."""
+"""cutter.py UPSTREAM N kill|lose COMMAND…: runs COMMAND with {} replaced by the port of a proxy to UPSTREAM (host:port, plain
+HTTP). When its N-th request has been carried out, before it hears of that, COMMAND is killed, or that connection is cut and
+COMMAND goes on. Prints that request. Exit code 0: it was killed there, or ended well after the cut; 1: not so."""
 import http.client
 import http.server
 import socketserver
@@ -9,10 +9,10 @@ import subprocess
 import sys
 import threading
 
-upstream, limit, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+upstream, limit, kind, command = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
 lock = threading.Lock()
 seen = []
-killed = threading.Event()
+cut_there = threading.Event()
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -57,8 +57,9 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def cut(self):
-        killed.set()
-        child.kill()
+        cut_there.set()
+        if kind == "kill":
+            child.kill()
         self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = forward
@@ -71,6 +72,6 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 server = Server(("127.0.0.1", 0), Proxy)
 child = subprocess.Popen([word.replace("{}", str(server.server_port)) for word in command], stderr=subprocess.DEVNULL)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-child.wait()
+ended = child.wait()
 print(seen[limit - 1] if len(seen) >= limit else f"only {len(seen)} requests", flush=True)
-sys.exit(0 if killed.is_set() else 1)
+sys.exit(0 if cut_there.is_set() and (kind == "kill" or ended == 0) else 1)

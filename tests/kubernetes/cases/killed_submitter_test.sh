@@ -1,6 +1,6 @@
 #!/bin/bash
 # The submitter killed after each of its requests in turn: the application runs, or its driver's pod ends by itself with the
-# reason; nothing else stays.
+# reason; nothing else stays. The same with the answer lost, and the submitter left alone: the application runs, once.
 set -uo pipefail
 . tests/kubernetes/checks.sh
 "${enter[@]}" "$state/node" kubectl --kubeconfig="$state/admin.conf" proxy --port=8901 >/dev/null 2>&1 &
@@ -10,11 +10,11 @@ make_namespace
 strip -o "$dir/pods" build/tests/pods
 until_true 10 "${enter[@]}" curl -s http://127.0.0.1:8901/readyz
 
-# killed_after N NAME ARGUMENTS…: submits application NAME; ends when it has been killed.
-killed_after() {
-  local n=$1 name=$2
-  shift 2
-  "${enter[@]}" python3 tests/kubernetes/cutter.py 127.0.0.1:8901 "$n" "$TINDERBOX" submit --master 'k8s://http://127.0.0.1:{}' --deploy-mode cluster \
+# cut_after N kill|lose NAME ARGUMENTS…: submits application NAME.
+cut_after() {
+  local n=$1 kind=$2 name=$3
+  shift 3
+  "${enter[@]}" python3 tests/kubernetes/cutter.py 127.0.0.1:8901 "$n" "$kind" "$TINDERBOX" submit --master 'k8s://http://127.0.0.1:{}' --deploy-mode cluster \
     --name "$name" --conf spark.kubernetes.namespace="$ns" --conf spark.kubernetes.container.image="$image" \
     --conf spark.kubernetes.container.image.pullPolicy=Never --conf spark.kubernetes.authenticate.driver.serviceAccountName=spark \
     --conf spark.driver.memory=200m --conf spark.executor.memory=200m --conf spark.executor.instances=1 \
@@ -27,10 +27,10 @@ ended() { [[ $(phase_of "$1") =~ ^(Succeeded|Failed)$ ]]; }
 # The pod, the service, the network policy, the config map, the watch; then with a file to send.
 requests=5
 for n in $(seq $requests); do
-  check "killed after request $n" killed_after "$n" "run-$n" --class pi local:///tinderbox 4
+  check "killed after request $n" cut_after "$n" kill "run-$n" --class pi local:///tinderbox 4
 done
 for n in 5 6; do
-  check "killed after request $n of one that sends a file" killed_after "$n" "send-$n" --class pods "$dir/pods" 1
+  check "killed after request $n of one that sends a file" cut_after "$n" kill "send-$n" --class pods "$dir/pods" 1
 done
 incomplete() {
   until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && log_of "$1" | grep "$2"
@@ -46,6 +46,12 @@ until_true 150 ended send-5
 check "without its file the driver's pod ends with the reason" incomplete send-5 "nobody sent pods: whoever submitted the application is gone"
 with_file() { until_true 100 ended send-6 && log_of send-6 | grep 'all rounds: right results'; }
 check "with its file the application runs" with_file
+goes_on() {
+  cut_after "$1" lose "lost-$1" --class pi local:///tinderbox 4 && [ "$(phase_of "lost-$1")" = Succeeded ] && log_of "lost-$1" | grep '^Pi is roughly 3.1'
+}
+for n in $(seq $requests); do
+  check "the answer to request $n lost: asked again, one driver, right answer" goes_on "$n"
+done
 no_executors() { [ -z "$(kubectl get pods,configmaps -l spark-role=executor -o name)" ]; }
 check "executors are gone" until_true 30 no_executors
 check "everything else goes with the drivers' pods" forget_driver

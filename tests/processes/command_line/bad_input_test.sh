@@ -217,6 +217,16 @@ named_role() {
     SPARK_K8S_CMD= "$T" --help 2>&1 | grep '^Usage: tinderbox ROLE'
 }
 check "SPARK_K8S_CMD names the role, all arguments are its own, also in an application's binary" named_role
+in_a_container() {
+  mkdir -p "$dir/container/a book" "$dir/container/conf"
+  echo 'spark.master local[2]' >"$dir/container/conf/spark-defaults.conf"
+  echo 'to be or not to be' >"$dir/container/a book/text"
+  local variables=(SPARK_CONF_DIR="$dir/container/conf" SPARK_DRIVER_BIND_ADDRESS=127.0.0.1 SPARK_DRIVER_CLASS=wordcount
+    SPARK_DRIVER_ARGS="'$dir/container/a book/text' $dir/container/words")
+  env SPARK_K8S_CMD=driver "${variables[@]}" timeout 60 "$T" && [ "$(cat "$dir"/container/words/part-* | LC_ALL=C sort | tr '\n\t' ' :')" = "be:2 not:1 or:1 to:2 " ] &&
+    env "${variables[@]}" timeout 60 "$T" driver --class pi spark-internal 2 | grep '^Pi is roughly'
+}
+check "a container's variables name the driver's application and its arguments; arguments win" in_a_container
 bad "a full disk behind stdout" 1 "standard output" -- sh -c "'$T' run-example --master 'local[1]' pi 2 > /dev/full"
 unread() { # unread CODE COMMAND…: prints into a pipe whose reader has gone
   local code=$1 status pipe

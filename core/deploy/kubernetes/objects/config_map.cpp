@@ -19,6 +19,22 @@ bool is_utf8(const std::string& text) {
   }
 }
 
+struct DataSize {
+  size_t bytes = 0;  // of all keys and values
+  std::string largest;
+};
+
+DataSize size_of(const Json& data) {
+  DataSize size;
+  size_t longest = 0;
+  for (const auto& [key, text] : data.items()) {
+    const size_t bytes = text.get_ref<const std::string&>().size();
+    size.bytes += key.size() + bytes;
+    if (bytes >= longest) longest = bytes, size.largest = key;
+  }
+  return size;
+}
+
 bool travels(const std::string& name) {
   for (const char* ending : {".template", ".gz", ".zip", ".jar", ".tar"})
     if (name.ends_with(ending)) return false;
@@ -53,20 +69,12 @@ Json config_map(const std::string& name, const AppNames& names, const std::strin
   data[kPropertiesName] = "#Java properties built from Kubernetes config map with name: " + name +
                           "\n" + conf::to_properties(properties);
   data["spark.kubernetes.namespace"] = names.name_space;
-  size_t size = 0, longest = 0;
-  std::string largest;
-  for (const auto& [key, text] : data.items()) {
-    const size_t bytes = text.get_ref<const std::string&>().size();
-    size += key.size() + bytes;
-    if (bytes > longest) largest = key;
-    longest = std::max(longest, bytes);
-  }
   const auto most = static_cast<size_t>(conf.get(conf::kKubernetesConfigMapMaxSize));
-  if (size > most)
-    throw conf::Error("The configuration takes " + std::to_string(size) +
+  if (const DataSize size = size_of(data); size.bytes > most)
+    throw conf::Error("The configuration takes " + std::to_string(size.bytes) +
                       " bytes as a config map, more than the " + std::to_string(most) + " of " +
                       std::string(conf::kKubernetesConfigMapMaxSize.spec.name) +
-                      " (the API server takes 1 MiB); the largest of it is " + largest +
+                      " (the API server takes 1 MiB); the largest of it is " + size.largest +
                       ": give large files with --files");
   if (!is_utf8(data[kPropertiesName].get<std::string>()))
     throw conf::Error("A property is not UTF-8, which a config map cannot hold");
@@ -76,6 +84,18 @@ Json config_map(const std::string& name, const AppNames& names, const std::strin
           {"metadata", {{"name", name}, {"namespace", names.name_space}, {"labels", labels}}},
           {"immutable", true},
           {"data", data}};
+}
+
+void refuse_large(const Json& object) {
+  constexpr size_t kMost = 1 << 20;
+  for (const char* part : {"data", "stringData"}) {
+    const DataSize size = size_of(object.value(part, Json::object()));
+    if (size.bytes > kMost)
+      throw conf::Error(object["kind"].get<std::string>() + " " +
+                        object["metadata"]["name"].get<std::string>() + " would take " +
+                        std::to_string(size.bytes) + " bytes, more than the 1048576 (1 MiB) that " +
+                        "the API server takes; the largest of it is " + size.largest);
+  }
 }
 
 void mount_config_map(PodUnderConstruction& pod, const std::string& volume, const std::string& map,

@@ -33,6 +33,9 @@ ConfFiles travelling(const ConfFiles& files);
 Json config_map(const std::string& name, const AppNames& names, const std::string& role,
                 const conf::Conf& conf, const conf::Pairs& properties, const ConfFiles& files);
 
+/// Errors: conf::Error for a config map or secret that is larger than the API server takes.
+void refuse_large(const Json& object);
+
 /// Mounts such a map at kConfDir. `keys`: only these, none: all. `optional`: the pod may start
 /// before the map is there.
 void mount_config_map(PodUnderConstruction& pod, const std::string& volume, const std::string& map,

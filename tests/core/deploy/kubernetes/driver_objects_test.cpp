@@ -266,7 +266,19 @@ TEST_CASE("K24 a configuration that is too large for a config map is refused, wi
   in.conf_files = {{"table.csv", std::string(1100000, 'x')}};
   CHECK_THROWS_WITH(driver_objects(in), Contains("more than the 1048576") && Contains("table.csv"));
   in.conf = in.conf.with(conf::kKubernetesConfigMapMaxSize, "2m");
+  CHECK_THROWS_WITH(driver_objects(in),
+                    Contains("ConfigMap spark-drv-") && Contains("more than the 1048576 (1 MiB)"));
+  in.conf_files = {{"table.csv", std::string(1000000, 'x')}};
   CHECK_NOTHROW(driver_objects(in));
+}
+
+TEST_CASE("other objects over 1 MiB are refused before anything is created", "[pod_objects]") {
+  DriverInput in = driver_input();
+  in.executor_template = {"t.yaml", "kind: Pod\n# " + std::string(1 << 20, 'x')};
+  CHECK_THROWS_WITH(driver_objects(in), "pod template 't.yaml': larger than 1 MiB");
+  in = driver_input();
+  in.credentials = {{"ca-cert", std::string(1 << 20, 'x')}};
+  CHECK_THROWS_WITH(driver_objects(in), Contains("Secret ") && Contains("is ca-cert"));
 }
 
 TEST_CASE("steps of Spark's that are excluded by name are left out", "[pod_objects]") {
