@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "conf/conf.hpp"
+#include "conf/known_keys.hpp"
 #include "core/api/runtime/checkpoint_marks.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/storage_levels.hpp"
@@ -323,6 +324,8 @@ void Context::set_label(const core::NodePtr& node, const std::string& label) {
 }
 
 // ---- what it is ----
+
+std::string_view Context::version() { return conf::kSparkVersion; }
 
 int64_t Context::start_time() const { return state_->started_ms; }
 void Context::set_log_level(const std::string& level) {

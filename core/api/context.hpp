@@ -196,6 +196,8 @@ class Context {
   /// When this Context was made. Unit: milliseconds since 1970.
   int64_t start_time() const;
   const std::string& application_id() const { return runtime_.app_id().value; }
+  /// Of the Spark whose words and keys these are. Source: Spark SparkContext.version.
+  static std::string_view version();
 
   /// Addresses of custom resources that the driver has. Source: Spark SparkContext.resources.
   const ResourceAddresses& resources() const { return runtime_.resources(); }

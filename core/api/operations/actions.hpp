@@ -276,15 +276,15 @@ class Actions {
   /// As aggregate(), but partial sums are merged by executors in a tree of about `depth` levels:
   /// the driver gets few of them. Source: Spark RDD.treeAggregate.
   template <class U, class Seq, class Comb>
-  U tree_aggregate(U zero, Seq seq, Comb comb, int32_t depth = 2,
+  U tree_aggregate(U zero, Seq seq, Comb comb, int32_t depth = 2, bool final_on_executor = false,
                    Site site = Site::current()) const {
     int32_t n = self().num_partitions();
     const int32_t scale = core::tree_scale(n, depth);
     if (n == 0) return zero;
     auto partial = self().template whole<U>(core::FoldPartition<U, Seq>{{zero}, std::move(seq)},
                                             "treeAggregate", site, false);
-    while (core::another_level(n, scale)) {
-      n /= scale;
+    while (core::another_level(n, scale) || (final_on_executor && n > 1)) {
+      n = core::another_level(n, scale) ? n / scale : 1;
       partial = partial
                     .template whole<std::pair<int32_t, U>>(core::KeyByPartition{{n}},
                                                            "treeAggregate", site, false)
@@ -297,7 +297,7 @@ class Actions {
   template <class F>
   owned_t<T> tree_reduce(F f, int32_t depth = 2, Site site = Site::current()) const {
     auto sum = tree_aggregate(std::optional<owned_t<T>>(), core::ReduceInto<F>{f},
-                              core::ReduceInto<F>{f}, depth, site);
+                              core::ReduceInto<F>{f}, depth, false, site);
     if (!sum) core::fail_empty();
     return std::move(*sum);
   }

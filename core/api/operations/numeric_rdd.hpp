@@ -71,6 +71,8 @@ class NumericOperations<T> {
     return moments("variance", site).variance();
   }
   double stdev(Site site = Site::current()) const { return moments("stdev", site).stdev(); }
+  double pop_variance(Site site = Site::current()) const { return variance(site); }
+  double pop_stdev(Site site = Site::current()) const { return stdev(site); }
   double sample_variance(Site site = Site::current()) const {
     return moments("sampleVariance", site).sample_variance();
   }

@@ -139,6 +139,7 @@ class PairOperations {
   void partition_by(auto&&...) const { need_pairs(); }
   void sort_by_key(auto&&...) const { need_pairs(); }
   void cogroup(auto&&...) const { need_pairs(); }
+  void group_with(auto&&...) const { need_pairs(); }
   void join(auto&&...) const { need_pairs(); }
   void count_by_key(auto&&...) const { need_pairs(); }
 
@@ -271,6 +272,21 @@ class PairOperations<std::pair<K, V>> {
   auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c,
                const Rdd<std::pair<K, Y>>& d, int32_t n = 0, Site site = Site::current()) const {
     return cogroup_all(n, "cogroup", site, self(), b, c, d);
+  }
+  /// cogroup() by its other name, without a number of partitions.
+  template <class W>
+  auto group_with(const Rdd<std::pair<K, W>>& other, Site site = Site::current()) const {
+    return cogroup(other, 0, site);
+  }
+  template <class W, class X>
+  auto group_with(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c,
+                  Site site = Site::current()) const {
+    return cogroup(b, c, 0, site);
+  }
+  template <class W, class X, class Y>
+  auto group_with(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c,
+                  const Rdd<std::pair<K, Y>>& d, Site site = Site::current()) const {
+    return cogroup(b, c, d, 0, site);
   }
   template <class W>
   auto join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {

@@ -22,8 +22,6 @@ inline constexpr std::string_view kRoleLabel = "spark-role";
 inline constexpr std::string_view kExecutorLabel = "spark-exec-id";
 inline constexpr std::string_view kProfileLabel = "spark-exec-resourceprofile-id";
 inline constexpr std::string_view kInactiveLabel = "spark-exec-inactive";
-/// Whose API objects are like: the value of kVersionLabel.
-inline constexpr std::string_view kSparkVersion = "4.3.0";
 /// The whole name of an application, which labels may be too short for.
 inline constexpr std::string_view kAppNameAnnotation = "tinderbox/app-name";
 

@@ -272,6 +272,7 @@ TEST_CASE("R31 an Rdd cannot be used inside a task", "[rdd]") {
 TEST_CASE("job properties belong to the thread", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
+  CHECK(context.version() == "4.3.0");
   context.set_job_group("g", "counting");
   context.add_job_tag("a");
   context.add_job_tag("b");

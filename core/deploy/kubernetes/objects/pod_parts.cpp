@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "conf/keys.hpp"
+#include "conf/known_keys.hpp"
 #include "core/deploy/kubernetes/names.hpp"
 
 namespace tinderbox::core::kubernetes {
@@ -65,7 +66,7 @@ conf::Pairs pod_labels(const conf::Conf& conf, Owner owner, const AppNames& name
       throw conf::Error("Label with key " + key +
                         " is not allowed as it is reserved for Spark bookkeeping operations.");
   conf::Pairs labels = custom;
-  labels.insert(labels.end(), {{std::string(kVersionLabel), std::string(kSparkVersion)},
+  labels.insert(labels.end(), {{std::string(kVersionLabel), std::string(conf::kSparkVersion)},
                                {std::string(kAppLabel), names.app_id},
                                {std::string(kAppNameLabel), label_value(names.app_name)}});
   labels.insert(labels.end(), own.begin(), own.end());

@@ -145,6 +145,9 @@ TEST_CASE("R39 cogroup of two, three and four", "[pair_rdd]") {
   CHECK(std::get<2>(three.at(4)) == std::vector<int>{40});
   auto four = a.cogroup(b, b, a).collect_as_map();
   CHECK(sorted(std::get<3>(four.at(1))) == std::vector<int>{1, 2});
+  CHECK(a.group_with(b, b, a).collect_as_map().size() == four.size());
+  CHECK(a.group_with(b, b).collect_as_map() == three);
+  CHECK(a.group_with(b).collect_as_map().at(4).second == std::vector<int>{40});
 }
 
 TEST_CASE("co-partitioned inputs are joined in place", "[pair_rdd]") {

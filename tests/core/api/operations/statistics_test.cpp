@@ -40,6 +40,8 @@ TEST_CASE("moments of numbers in any number of partitions", "[rdd]") {
     CHECK_THAT(stats.sum(), WithinRel(sum, 1e-12));
     CHECK_THAT(rdd.mean(), WithinRel(mean, 1e-12));
     CHECK_THAT(rdd.variance(), WithinRel(squares / 1000, 1e-9));
+    CHECK(rdd.pop_variance() == rdd.variance());
+    CHECK(rdd.pop_stdev() == rdd.stdev());
     CHECK_THAT(rdd.sample_variance(), WithinRel(squares / 999, 1e-9));
     CHECK_THAT(rdd.stdev(), WithinRel(std::sqrt(squares / 1000), 1e-9));
     CHECK_THAT(rdd.sample_stdev(), WithinRel(std::sqrt(squares / 999), 1e-9));
@@ -104,6 +106,9 @@ TEST_CASE("tree_aggregate and tree_reduce give what aggregate and reduce give", 
           int64_t{0}, [](int64_t s, int) { return s + 1; },
           [](int64_t a, int64_t b) { return a + b; }, depth);
       CHECK(count == 100);
+      const auto sum = numbers.tree_aggregate(
+          0, [](int s, int x) { return s + x; }, [](int a, int b) { return a + b; }, depth, true);
+      CHECK(sum == 5050);
     }
   auto few = context.parallelize(std::vector<std::string>{"a", "b"}, 20);
   CHECK(sorted(std::vector<char>{
@@ -123,6 +128,11 @@ TEST_CASE("tree_aggregate merges on executors: the driver gets few parts", "[rdd
   context.parallelize(upto(100), 100).tree_reduce([](int a, int b) { return a + b; });
   CHECK(runtime.stages == 2);
   CHECK(runtime.tasks == 110);
+  context.parallelize(upto(100), 100)
+      .tree_aggregate(
+          0, [](int s, int x) { return s + x; }, [](int a, int b) { return a + b; }, 2, true);
+  CHECK(runtime.stages == 2 + 3);
+  CHECK(runtime.tasks == 110 + 100 + 10 + 1);
 }
 
 TEST_CASE("R20 take_sample: as many as asked for, from the records alone, none twice", "[rdd]") {
