@@ -10,6 +10,7 @@
 #include "net/http/ca_certificates.hpp"
 #include "net/http/httplib.hpp"
 #include "net/http/url.hpp"
+#include "net/mutex.hpp"
 
 namespace tinderbox::net {
 
@@ -29,7 +30,9 @@ Trust usual_trust() {
   return {std::string(built_in_ca_certificates()), "the built-in bundle" + advice};
 }
 
-void trust_only(httplib::SSLClient& client, const std::string& pem) {
+namespace {
+
+X509_STORE* parsed(const std::string& pem) {
   X509_STORE* store = X509_STORE_new();
   BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   while (X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr)) {
@@ -37,7 +40,32 @@ void trust_only(httplib::SSLClient& client, const std::string& pem) {
     X509_free(certificate);
   }
   BIO_free(bio);
-  client.set_ca_cert_store(store);  // which owns it from now on
+  return store;
+}
+
+/// The store of the last bundle is kept: a system's takes 20 ms and more to parse, each time that a
+/// connection is tried. The caller owns one reference.
+X509_STORE* store_of(const std::string& pem) {
+  struct Last {
+    Mutex mutex;
+    std::string pem GUARDED_BY(mutex);
+    X509_STORE* store GUARDED_BY(mutex) = nullptr;
+  };
+  static Last last;
+  const Lock lock(last.mutex);
+  if (!last.store || pem != last.pem) {
+    X509_STORE_free(last.store);
+    last.store = parsed(pem);
+    last.pem = pem;
+  }
+  X509_STORE_up_ref(last.store);
+  return last.store;
+}
+
+}  // namespace
+
+void trust_only(httplib::SSLClient& client, const std::string& pem) {
+  client.set_ca_cert_store(store_of(pem));  // which owns it from now on
   // Without a place of its own the client adds OpenSSL's usual authorities to the store.
   client.set_ca_cert_path("", "/nonexistent");
   client.enable_server_certificate_verification(true);

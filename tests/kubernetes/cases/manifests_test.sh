@@ -42,6 +42,31 @@ restarted() {
 }
 check "its master's pod deleted: workers find the next one, an application runs" restarted
 
+limited() {  # a worker that is told nothing offers its container's processors, and its memory but for 1 GiB
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: limited}
+spec:
+  containers:
+  - name: worker
+    image: $image
+    imagePullPolicy: Never
+    env: [{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+    args: [worker, --host=\$(POD_IP), --work-dir=/tmp, "spark://tinderbox-master:7077"]
+    resources: {requests: {cpu: 100m, memory: 200Mi}, limits: {cpu: "1", memory: 1500Mi}}
+    volumeMounts: [{name: tmp, mountPath: /tmp}]
+  volumes: [{name: tmp, emptyDir: {}}]
+END
+  until_true 60 eval '[ "$(workers)" = 3 ]' || { kubectl logs limited; return 1; }
+  "${enter[@]}" curl -s "http://$(master_ip):8080/json/" | HOST=$(kubectl get pod limited -o 'jsonpath={.status.podIP}') python3 -c '
+import json, os, sys
+mine = [w for w in json.load(sys.stdin)["workers"] if w["host"] == os.environ["HOST"]]
+print(mine)
+sys.exit([(w["cores"], w["memory"]) for w in mine] != [(1, 1500 - 1024)])'
+}
+check "a worker respects its control group's limits of processors and memory" limited
+
 chart() { "${enter[@]}" "$state/node" helm-template --chart=deploy/helm/tinderbox --namespace="$ns" "$@" 2>/dev/null; }
 same_objects() {  # the chart's objects are those of kustomize
   chart --set=standalone.enabled=true >"$dir/chart.yaml" &&

@@ -115,6 +115,21 @@ TEST_CASE("a session believes the authorities that it was given, and no others")
   CHECK(session.fault() == HttpSession::Fault::Hopeless);
 }
 
+TEST_CASE("bundles take turns: each session believes its own") {
+  SecureSite site;
+  const Certificate other;
+  net::HttpServerAddress stranger = site.address();
+  stranger.ca_pem = other.pem();
+  for (int turn = 0; turn < 3; ++turn) {
+    INFO(turn);
+    HttpSession good(site.address()), again(site.address()), bad(stranger);
+    CHECK(error_of(good.call({"GET", "/x", {}, {}})) == "");
+    CHECK(error_of(again.call({"GET", "/x", {}, {}})) == "");
+    CHECK_THAT(error_of(bad.call({"GET", "/x", {}, {}})), Contains("is not trusted"));
+    CHECK(error_of(good.call({"GET", "/x", {}, {}})) == "");
+  }
+}
+
 TEST_CASE("a server's certificate must be for the name that was meant") {
   SecureSite site;
   net::HttpServerAddress address = site.address();
