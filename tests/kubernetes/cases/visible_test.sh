@@ -58,7 +58,7 @@ from_elsewhere() {
 check "K30 an application from a web server" from_elsewhere "$(sha256sum <"$dir/web/pods" | cut -c1-64)"
 check "nothing stays" forget_driver
 changed_on_the_way() {
-  ! from_elsewhere "$(printf '0%.0s' $(seq 64))" && [ "$(driver_phase)" = Failed ] && kubectl logs -l spark-role=driver --all-containers | grep -i 'Error: .*sha256'
+  ! from_elsewhere "$(printf '0%.0s' $(seq 64))" && [ "$(driver_phase)" = Failed ] && kubectl logs -l spark-role=driver -c tinderbox-init | grep -i 'Error: .*sha256'
 }
 check "one that is not what its checksum says does not run" changed_on_the_way
 check "nothing stays" forget_driver

@@ -26,7 +26,7 @@ void PodManager::on(const ExecutorRegistered& e, Effects& out) {
   allocator_.registered(number);
   births_.erase(number);  // it is there, shown or not
   failures_.served();
-  served_ = true;
+  served_.insert(number);
   held("", out);
 }
 

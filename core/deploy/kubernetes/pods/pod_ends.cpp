@@ -17,12 +17,20 @@ void PodManager::on(const PodChanged& e, Effects& out) {
   if (phase_ == Phase::Running) allocate(out);
 }
 
+PodState PodManager::state_shown(int64_t executor, const PodView& pod, bool deleted) const {
+  if (deleted) return PodState::Deleted;
+  const PodState state = state_of(pod, options_.check_all_containers);
+  // That a pod runs is shown a second late; its executor has said so.
+  const bool runs = pod.phase == "Pending" && registered_.contains(executor);
+  return state == PodState::Deleted && runs ? PodState::Terminating : state;
+}
+
 void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   const auto number = executor_number(pod);
   if (!number) return look_at_unnamed(pod, deleted, out);
   if (pod.label(kInactiveLabel) == "true") return;
   allocator_.seen(*number);
-  PodState state = deleted ? PodState::Deleted : state_of(pod, options_.check_all_containers);
+  PodState state = state_shown(*number, pod, deleted);
   PodEntry& entry = table_[*number];
   const PodState before = entry.state;
   const int32_t restarts = restarts_of(pod);
@@ -54,7 +62,8 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
     look_for_trouble(*number, pod, out);
   else
     in_vain_.erase(*number), reasons_.erase(*number);
-  if (state == PodState::Terminating && before == PodState::Running) leaves(*number, pod, out);
+  if (state == PodState::Terminating && before != state && !has_ended(before))
+    leaves(*number, pod, out);
   if (has_ended(entry.state)) ended(*number, pod, entry.state, out);
   if (deleted) {
     allocator_.gone(*number);
@@ -110,7 +119,7 @@ void PodManager::count_failure(int64_t executor, const std::string& reason, Effe
   failures_.failed(registered_.contains(executor), now_);
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
   const std::string line = reason.substr(0, reason.find('\n'));
-  if (!served_) held(line, out);
+  if (served_.empty()) held(line, out);
   if (failures_.too_many(now_))
     give_up(kExitExecutorFailures,
             "Max number of executor failures (" + std::to_string(options_.failures.max_failures) +

@@ -314,7 +314,7 @@ void PodManager::on(const PodTimer& e, Effects& out) {
       for (const auto& [executor, id] : in_vain_)
         if (id == e.id) {
           const std::string why = pod_of(executor) + " cannot start: " + reasons_[executor];
-          if (!served_) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
+          if (served_.empty()) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
           const int64_t number = executor;
           count_failure(number, why, out);
           in_vain_.erase(number);
@@ -367,7 +367,7 @@ void PodManager::on(const StopPods&, Effects& out) {
 void PodManager::delete_waiting(Effects& out) {
   std::vector<int64_t> waiting = allocator_.unseen();
   for (const auto& [number, pod] : table_)
-    if (pod.state == PodState::Pending) waiting.push_back(number);
+    if (pod.state == PodState::Pending && !served_.contains(number)) waiting.push_back(number);
   const std::string all = api_path(options_.executors.names.name_space, "pods") + "/";
   for (const int64_t number : waiting) {
     ++stopping_;

@@ -228,6 +228,7 @@ class PodManager {
   void delete_pods(const std::vector<int64_t>& executors, Effects& out);
   NodeWeights node_weights() const;
 
+  PodState state_shown(int64_t executor, const PodView& pod, bool deleted) const;
   void take(const PodView& pod, bool deleted, Effects& out);
   void leaves(int64_t executor, const PodView& pod, Effects& out);
   void ended(int64_t executor, const PodView& pod, PodState state, Effects& out);
@@ -260,6 +261,7 @@ class PodManager {
   std::map<int64_t, Time> registered_;  // with the driver, since when
   std::map<int64_t, Birth> births_;
   Claims claims_;
+  std::set<int64_t> served_;                // executors that have ever registered
   std::set<int64_t> told_;                  // ends that the driver knows of
   std::map<int64_t, uint64_t> in_vain_;     // executor → timer of its patience
   std::map<int64_t, std::string> reasons_;  // why those wait
@@ -276,7 +278,6 @@ class PodManager {
   int watch_failures_ = 0;
   Time next_batch_{};
   Time started_{};
-  bool served_ = false;  // some executor registered
   size_t stopping_ = 0;  // answers to wait for
 };
 

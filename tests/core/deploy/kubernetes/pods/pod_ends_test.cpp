@@ -65,6 +65,27 @@ TEST_CASE("K17 a pod that somebody deleted is no fault of the application", "[po
   }
 }
 
+TEST_CASE("a pod deleted before it is shown to run: its executor's word counts", "[pods]") {
+  for (const bool registered : {false, true}) {
+    INFO(registered);
+    PodManagerOptions o = pod_options();
+    o.executors.decommission = true;
+    PodBench b(o);
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Pending"));
+    if (registered) b.feed(ExecutorRegistered{{"1"}});
+    for (const char* phase : {"Pending", "Running"}) {
+      PodView p = b.pod(1, phase);
+      p.deletion_time = "now";
+      b.show(p);
+      CHECK(b.leaving.size() == (registered ? 1 : 0));
+      CHECK(b.gone.size() == (registered ? 0 : 1));
+    }
+    b.show(b.pod(1, "Running"), true);
+    CHECK(b.gone.size() == 1);
+  }
+}
+
 TEST_CASE("K17 whatever a pod ends with while it is being deleted, it was deleted", "[pods]") {
   for (const char* phase : {"Failed", "Succeeded", "Running"}) {
     INFO(phase);
