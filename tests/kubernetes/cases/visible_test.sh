@@ -30,9 +30,8 @@ seen() {
     field $who metadata.labels.team | grep -x green && field $who metadata.annotations.owner | grep -xE 'of-spark-[0-9a-f]{32}' &&
       field $who 'spec.containers[0].env[?(@.name=="COLOUR")].value' | grep -x red && field $who spec.serviceAccountName | grep -x spark || return 1
   done
-  field executor 'metadata.labels.spark-exec-inactive' | grep -x true
 }
-check "K30 labels, annotations, environment and the service account, of driver and executors; K19 pods that are kept" seen
+check "K30 labels, annotations, environment and the service account, of driver and executors, whose pods are kept" seen
 check "nothing stays" forget_driver
 
 by_name() {
