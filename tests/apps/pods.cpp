@@ -59,7 +59,8 @@ int64_t greedy(int64_t x) {
 /// On the first executor it does not end in time.
 int64_t stuck(int64_t x) {
   const char* id = std::getenv("SPARK_EXECUTOR_ID");
-  if (x % 500 == 0 && id && std::string(id) == "1") std::this_thread::sleep_for(std::chrono::minutes(2));
+  if (x % 500 == 0 && id && std::string(id) == "1")
+    std::this_thread::sleep_for(std::chrono::minutes(2));
   return x;
 }
 
