@@ -187,7 +187,7 @@ compare-kubernetes: test-packages all
 ##: sequence files that Apache Spark (PyPI's pyspark) reads of tinderbox, and tinderbox of Spark
 .PHONY: compare-spark-files
 compare-spark-files: all $(B)/tests/spark_files
-	@tests/spark_files/run.sh
+	@tests/processes/spark_files/run.sh
 
 ##: real processes under kill -9, SIGSTOP, a broken network and full disks: MINUTES= (60) [SEED=] [CHAOS_INSIDE=alone]
 .PHONY: chaos

@@ -1,18 +1,40 @@
 #!/bin/bash
-# The network policies, enforced by kube-router while this case runs: applications run behind them, and who is no part of
-# one does not reach them.
+# Pods that have IPv6 addresses only. The network policies, enforced by kube-router: applications run behind them, and who is
+# no part of one does not reach them.
 set -uo pipefail
 . tests/kubernetes/checks.sh
 enforcer=
+network=$state/cni/05-ipv6.conflist  # containerd looks at its folder by itself
 # Without it the pods of the other cases are as before: no rule may stay.
 end_enforcer() {
   [ -z "$enforcer" ] || { kill "$enforcer"; wait "$enforcer"; } 2>/dev/null
   "${enter[@]}" bash -c 'iptables-save | grep -vE "KUBE-(ROUTER|NWPLCY|POD-FW)" | iptables-restore; ipset -q destroy'
 }
-trap 'end_enforcer; end_case' EXIT
+trap 'rm -f "$network"; end_enforcer; end_case' EXIT
 make_namespace
 strip -o "$dir/pods" build/tests/pods
 chmod 755 "$dir/pods"
+
+cat >"$network" <<END
+{"cniVersion": "0.4.0", "name": "pods6", "plugins": [
+  {"type": "bridge", "bridge": "cni6", "isGateway": true, "ipMasq": false, "ipam": {"type": "host-local",
+   "dataDir": "$state/cni-addresses", "ranges": [[{"subnet": "fd88::/64"}]], "routes": [{"dst": "::/0"}]}},
+  {"type": "loopback"}]}
+END
+sleep 1
+application_of_six() {
+  submit --master 'k8s://https://[fd99::1]:443' --conf 'spark.kubernetes.driver.master=https://[fd99::1]:443' --name pods --num-executors 2 \
+    --conf spark.kubernetes.executor.deleteOnTermination=false "$@" >"$dir/submit.log" 2>&1
+  [ "$(driver_phase)" = Succeeded ] && kubectl get pods -o wide || { driver_log | tail -n 20; tail -n 5 "$dir/submit.log"; return 1; }
+}
+check "an application whose file is sent, whose pods have IPv6 addresses only, with two executors" application_of_six "$dir/pods" 1
+right_results() { driver_log | grep 'all rounds: right results'; }
+check "its right results" right_results
+addresses() { [ "$(kubectl get pods -o 'jsonpath={.items[*].status.podIP}' | tr ' ' '\n' | grep -c '^fd88::')" = 3 ]; }
+check "all three pods have IPv6 addresses" addresses
+check "nothing stays" forget_driver
+rm "$network"
+sleep 1
 
 # A pod that is no application's: a master, as the image has nothing else that stays.
 kubectl apply -f - >/dev/null <<END
