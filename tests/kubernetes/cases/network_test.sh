@@ -15,13 +15,21 @@ make_namespace
 strip -o "$dir/pods" build/tests/pods
 chmod 755 "$dir/pods"
 
+address_of() { kubectl get pods "$@" -o 'jsonpath={.status.podIP}{.items[0].status.podIP}' 2>/dev/null; }
 cat >"$network" <<END
 {"cniVersion": "0.4.0", "name": "pods6", "plugins": [
   {"type": "bridge", "bridge": "cni6", "isGateway": true, "ipMasq": false, "ipam": {"type": "host-local",
    "dataDir": "$state/cni-addresses", "ranges": [[{"subnet": "fd88::/64"}]], "routes": [{"dst": "::/0"}]}},
   {"type": "loopback"}]}
 END
-sleep 1
+# address_like PREFIX: of a new pod.
+address_like() {
+  kubectl delete pod probe --ignore-not-found --now >/dev/null
+  kubectl run probe --image="$image" --image-pull-policy=Never --restart=Never -- version >/dev/null
+  until_true 10 eval '[ -n "$(address_of probe)" ]' && [[ $(address_of probe) == "$1"* ]]
+}
+check "new pods get addresses of the other kind" until_true 30 address_like fd88:
+kubectl delete pod probe --now >/dev/null
 application_of_six() {
   submit --master 'k8s://https://[fd99::1]:443' --conf 'spark.kubernetes.driver.master=https://[fd99::1]:443' --name pods --num-executors 2 \
     --conf spark.kubernetes.executor.deleteOnTermination=false "$@" >"$dir/submit.log" 2>&1
@@ -34,7 +42,8 @@ addresses() { [ "$(kubectl get pods -o 'jsonpath={.items[*].status.podIP}' | tr 
 check "all three pods have IPv6 addresses" addresses
 check "nothing stays" forget_driver
 rm "$network"
-sleep 1
+check "and then of the first kind again" until_true 30 address_like 10.88.
+kubectl delete pod probe --now >/dev/null
 
 # A pod that is no application's: a master, as the image has nothing else that stays.
 kubectl apply -f - >/dev/null <<END
@@ -43,10 +52,9 @@ kind: Pod
 metadata: {name: stranger}
 spec: {containers: [{name: master, image: $image, imagePullPolicy: Never, args: [master]}]}
 END
-address_of() { kubectl get pods "$@" -o 'jsonpath={.items[0].status.podIP}'; }
 running() { [ "$(kubectl get pods "$@" --field-selector=status.phase=Running -o name | wc -l)" -ge "${least:-1}" ]; }
 until_true 30 running -l '!spark-role'
-stranger=$(kubectl get pod stranger -o 'jsonpath={.status.podIP}')
+stranger=$(address_of stranger)
 # The network namespace that has the address $1.
 namespace_of() { "${enter[@]}" true; for n in /run/netns/cni-*; do nsenter --net="$n" ip -4 -o addr | grep -qF " $1/" && echo "$n" && return; done; return 1; }
 # reaches ADDRESS PORT: from the stranger's pod
