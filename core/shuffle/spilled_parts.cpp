@@ -8,14 +8,18 @@
 namespace tinderbox::core {
 namespace {
 
-// Open buffers of all parts take at most so much, if their pieces need not become too small for it.
-constexpr size_t kOpenBytes = 16 << 20;
-constexpr size_t kLeastPiece = 8 << 10;
+// Open buffers of all parts take at most so much, and so little of what the task may hold, if their
+// pieces need not become too small for it.
+constexpr int64_t kOpenBytes = 16 << 20;
+constexpr int64_t kOpenShare = 16;
+constexpr int64_t kLeastPiece = 8 << 10;
 // What is less is not worth a run: the table that fills these parts gives its memory back soon.
 constexpr int64_t kLeastRun = 8 << 20;
 
-size_t piece_size(int32_t parts) {
-  return std::clamp(kOpenBytes / static_cast<size_t>(std::max(parts, 1)), kLeastPiece, kPieceBytes);
+size_t piece_size(int32_t parts, int64_t share) {
+  const int64_t open = std::min(kOpenBytes, share / kOpenShare);
+  return static_cast<size_t>(
+      std::clamp(open / std::max(parts, 1), kLeastPiece, static_cast<int64_t>(kPieceBytes)));
 }
 
 }  // namespace
@@ -25,8 +29,8 @@ SpilledParts::SpilledParts(TaskContext& context, int32_t parts, std::string name
     : context_(context),
       name_(std::move(name)),
       format_(format),
-      full_(piece_size(parts)),
       memory_(context),
+      full_(piece_size(parts, memory_.share())),
       parts_(static_cast<size_t>(parts)) {}
 
 SpilledParts::~SpilledParts() {
@@ -58,6 +62,7 @@ void SpilledParts::spill() {
     or_throw(writing_->append(part.sealed), "cannot spill");
     run.push_back(writing_->size());
     Bytes().swap(part.sealed);
+    Bytes().swap(part.open);
   }
   runs_.push_back(std::move(run));
   context_.metrics.memory_spilled += sealed_bytes_;
@@ -70,7 +75,7 @@ void SpilledParts::finish() {
   // What is open is at most one buffer a part: it stays in memory.
   for (int32_t part = 0; part < size(); ++part) {
     seal(part);
-    Bytes().swap(buffer(part));
+    Bytes().swap(parts_[static_cast<size_t>(part)].open);
   }
   if (!writing_) return;
   or_throw(writing_->commit(), "cannot spill");

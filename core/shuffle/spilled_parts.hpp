@@ -28,10 +28,15 @@ class SpilledParts {
   /// Parts that are there stay as they are.
   void resize(int32_t parts) { parts_.resize(static_cast<size_t>(parts)); }
   /// Append one encoded record to this, then call added(part).
-  Bytes& buffer(int32_t part) { return parts_[static_cast<size_t>(part)].open; }
+  Bytes& buffer(int32_t part) {
+    Bytes& open = parts_[static_cast<size_t>(part)].open;
+    if (open.capacity() < full_) [[unlikely]]
+      open.reserve(full_ + kLastRecord);
+    return open;
+  }
   void added(int32_t part) {
     ++records_;
-    if (buffer(part).size() >= full_) full(part);
+    if (parts_[static_cast<size_t>(part)].open.size() >= full_) full(part);
   }
   /// Moves what is in memory to the file.
   void spill();
@@ -44,6 +49,8 @@ class SpilledParts {
 
  private:
   friend class SpilledReader;
+  // A record begins where a buffer is not full: one of usual length never makes it grow.
+  static constexpr size_t kLastRecord = 4 << 10;
   struct Part {
     Bytes open;    // records
     Bytes sealed;  // pieces
@@ -57,8 +64,8 @@ class SpilledParts {
   TaskContext& context_;
   const std::string name_;
   const PieceFormat format_;
-  const size_t full_;
   TaskMemory memory_;
+  const size_t full_;
   std::vector<Part> parts_;
   std::vector<Run> runs_;
   std::string path_;
