@@ -91,14 +91,26 @@ class Payload {
   /// `view` must stay valid while `owner` lives.
   Payload(std::shared_ptr<const void> owner, std::string_view view)
       : owner_(std::move(owner)), view_(view) {}
+  /// Of a file that is mapped: `forget` takes a part of it out of this process's memory.
+  using Forget = void (*)(std::string_view part);
+  Payload(std::shared_ptr<const void> owner, std::string_view view, Forget forget)
+      : owner_(std::move(owner)), view_(view), forget_(forget) {}
   std::string_view view() const { return view_; }
   size_t size() const { return view_.size(); }
   bool empty() const { return view_.empty(); }
   bool operator==(const Payload& o) const { return view_ == o.view_; }
+  /// `part` of view() has been read, and need not be in memory: it stays as it is, and comes from
+  /// its file when it is read again. Nothing happens where no file is mapped.
+  void forget(std::string_view part) const {
+    if (forget_) forget_(part);
+  }
+  /// So much at a time is worth it. Unit: bytes.
+  static constexpr size_t kForget = 4 << 20;
 
  private:
   std::shared_ptr<const void> owner_;
   std::string_view view_;
+  Forget forget_ = nullptr;
 };
 
 /// One incarnation of a peer as its endpoint sees it; never used twice in a process. 0: none.

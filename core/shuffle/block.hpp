@@ -36,6 +36,8 @@ class PieceReader {
  public:
   explicit PieceReader(std::string_view block) : left_(block) {}
   bool done() const { return left_.empty(); }
+  /// What next() has not come to. Unit: bytes.
+  size_t left() const { return left_.size(); }
   /// What comes next is `block`; the memory of the pieces before serves again.
   void go_on_with(std::string_view block) { left_ = block; }
   /// Records of the next piece; good until the next call and while the block lives.

@@ -42,9 +42,19 @@ std::optional<std::string_view> ShuffleReader::next() {
   while (!pieces_ || pieces_->done()) {
     if (!next_block()) return std::nullopt;
   }
+  forget_read();
   const auto records = pieces_->next();
   if (!records) fail("block " + name() + " is damaged: " + records.error().message);
   return *records;
+}
+
+/// A block of its own may be a large file that is mapped.
+void ShuffleReader::forget_read() {
+  if (group_) return;
+  const size_t read = block_.size() - pieces_->left();
+  if (read - forgotten_ < Payload::kForget) return;
+  block_.forget(block_.view().substr(forgotten_, read - forgotten_));
+  forgotten_ = read;
 }
 
 bool ShuffleReader::next_block() {
@@ -67,6 +77,7 @@ bool ShuffleReader::next_block() {
   const BlockWant& want = wants_.at(current_);
   if (!fetched->bytes) fail(fetched->bytes.error().message);
   block_ = std::move(*fetched->bytes);
+  forgotten_ = 0;
   read_bytes_ += want.size;
   if (want.group.empty()) {
     begin(block_.view());

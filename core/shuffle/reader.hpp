@@ -30,6 +30,7 @@ class ShuffleReader {
 
  private:
   bool next_block();
+  void forget_read();
   void next_of_group();
   void begin(std::string_view block);
   std::string name() const;
@@ -40,6 +41,7 @@ class ShuffleReader {
   std::vector<BlockWant> wants_;
   std::unique_ptr<BlockStream> stream_;
   Payload block_;
+  size_t forgotten_ = 0;                // bytes of block_
   std::optional<GroupReader> group_;    // of block_
   size_t current_ = 0;                  // whose it is
   size_t member_ = 0;                   // of its group

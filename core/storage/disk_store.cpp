@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "core/storage/block_id.hpp"
+#include "core/storage/checksum.hpp"
 
 namespace tinderbox::core {
 
@@ -72,7 +73,7 @@ Result<Payload> DiskStore::get(const std::string& block) {
                  std::to_string((*file)->size()) + " bytes, " + std::to_string(stored.size) +
                  " were written"};
   Result<Payload> bytes = (*file)->view(0, stored.size);
-  if (bytes && XXH3_64bits(bytes->view().data(), bytes->size()) != stored.checksum)
+  if (bytes && checksum(*bytes) != stored.checksum)
     return Error{block + " is corrupted due to DISK_ISSUE: its checksum is not the one written"};
   return bytes;
 }

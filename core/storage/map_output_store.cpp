@@ -10,6 +10,8 @@
 #include <numeric>
 #include <optional>
 
+#include "core/storage/checksum.hpp"
+
 namespace tinderbox::core {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<uint64_t> words(std::string_view bytes) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = get_word(bytes.data() + i * kWord);
   return values;
 }
-uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+uint64_t checksum_of(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 Bytes index_of(const std::vector<int64_t>& lengths) {
   Bytes index;
@@ -136,7 +138,7 @@ Result<Payload> MapOutputFiles::checked(const Index& index, const BlockId& block
     const std::string_view part =
         bytes.view().substr(static_cast<size_t>(index.offsets[r] - index.offsets[first]),
                             static_cast<size_t>(index.offsets[r + 1] - index.offsets[r]));
-    if (checksum(part) != index.checksums[r])
+    if (checksum(bytes, part) != index.checksums[r])
       return Error{block_name(block) +
                    " is corrupted due to DISK_ISSUE: the checksum of partition " +
                    std::to_string(r) + " is not the one written"};
@@ -193,7 +195,7 @@ class MapOutputStore::Pending : public PendingMapOutput {
         shuffle_(shuffle),
         map_id_(map_id),
         lengths_(static_cast<size_t>(num_reduces)),
-        checksums_(static_cast<size_t>(num_reduces), checksum({})) {}
+        checksums_(static_cast<size_t>(num_reduces), checksum_of({})) {}
 
   Result<bool> append(int32_t reduce, std::string_view bytes) override {
     if (reduce < reduce_ || static_cast<size_t>(reduce) >= lengths_.size())

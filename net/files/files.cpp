@@ -88,7 +88,16 @@ class RealReadFile : public ReadFile {
     ::madvise(at, bytes, MADV_SEQUENTIAL);
     std::shared_ptr<const void> owner(at, [bytes](void* p) { ::munmap(p, bytes); });
     const char* first = static_cast<const char*>(at) + (offset - start);
-    return Payload(std::move(owner), std::string_view(first, static_cast<size_t>(length)));
+    return Payload(std::move(owner), std::string_view(first, static_cast<size_t>(length)),
+                   &forget_pages);
+  }
+
+  /// Whole ones before its end. The first one begins in the mapping, which begins with a page.
+  static void forget_pages(std::string_view part) {
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(part.data()) / page * page;
+    const uintptr_t end = (reinterpret_cast<uintptr_t>(part.data()) + part.size()) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 
   std::string path_;

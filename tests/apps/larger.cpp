@@ -1,5 +1,6 @@
-// larger MEGABYTES LIMIT [DIRECTORY]: groups, sorts, joins and keeps so much data, or saves it in
-// DIRECTORY and reads it back. Executors must not have more than LIMIT megabytes in memory at once.
+// larger MEGABYTES LIMIT [DIRECTORY]: groups, sorts, joins, aggregates and keeps so much data, or
+// saves it in DIRECTORY and reads it back. Executors must not have more than LIMIT megabytes in
+// memory at once.
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
@@ -37,6 +38,39 @@ void require(bool right, const std::string& what) {
 
 /// A number that looks random, each once. Source: a permutation of [0, n).
 int64_t scattered(int64_t i, int64_t n) { return i * 7919 % n; }
+
+/// Half as many keys as records, the larger value of each; all values twice, each once of them;
+/// both sides of all keys.
+void by_hash(Context& c, int64_t records) {
+  const int64_t half = records / 2;
+  auto rows = c.range(0, records, 1, 8).map(capture(records, [](int64_t n, int64_t i) {
+    return std::pair(scattered(i, n), value_of(scattered(i, n)));
+  }));
+  const int64_t larger =
+      rows.map(capture(half,
+                       [](int64_t h, const auto& r) { return std::pair(r.first % h, r.second); }))
+          .reduce_by_key([](const std::string& a, const std::string& b) { return std::max(a, b); },
+                         2)
+          .filter(capture(half,
+                          [](int64_t h, const auto& r) {
+                            return r.second == std::max(value_of(r.first), value_of(r.first + h));
+                          }))
+          .count();
+  require(larger == half, "the larger of two: " + std::to_string(larger));
+  const int64_t different =
+      c.range(0, 2 * records, 1, 8)
+          .map(capture(records, [](int64_t n, int64_t i) { return value_of(i % n); }))
+          .distinct(2)
+          .count();
+  require(different == records, "distinct: " + std::to_string(different));
+  const int64_t sides = rows.cogroup(rows, 2)
+                            .filter([](const auto& g) {
+                              return g.second.first.size() == 1 && g.second.second.size() == 1 &&
+                                     g.second.first[0] == value_of(g.first);
+                            })
+                            .count();
+  require(sides == records, "cogroup: " + std::to_string(sides));
+}
 
 /// Groups, sorts, joins, keeps.
 void steps(Context& c, int64_t records) {
@@ -102,7 +136,7 @@ int run(Context& c, std::span<const std::string> args) {
   if (args.size() > 2)
     files(c, records, args[2]);
   else
-    steps(c, records);
+    by_hash(c, records), steps(c, records);
   const auto peaks = c.range(0, 64, 1, 64).map([](int64_t) { return peak_megabytes(); }).collect();
   const int64_t peak = *std::max_element(peaks.begin(), peaks.end());
   std::printf("all right, at most %lld MB of %lld\n", static_cast<long long>(peak),

@@ -1,4 +1,5 @@
-// Sequence files of Apache Spark and ours, the same pairs in both. Run by tests/processes/spark_files/run.sh.
+// Sequence files of Apache Spark and ours, the same pairs in both. Run by
+// tests/processes/spark_files/run.sh.
 //   write DIRECTORY    a folder of each kind of pair and each way to compress
 //   read DIRECTORY     the folders that spark_files.scala made, by splits of several lengths
 #include <cstdio>

@@ -1,10 +1,13 @@
 // Memory store, disk store and the block manager over them, on files in memory.
 #include "core/storage/memory_store.hpp"
 
+#include <xxhash.h>
+
 #include <atomic>
 #include <mutex>
 #include <thread>
 
+#include "core/storage/checksum.hpp"
 #include "tests/core/storage/store_fixture.hpp"
 #include "tests/pch.hpp"
 
@@ -201,6 +204,20 @@ TEST_CASE("B23 a block whose file was deleted counts as missing, and the driver 
   CHECK(s.news() == Lines{"rdd_1_0 disk", "rdd_1_0 gone"});
   CHECK(s.put("rdd_1_0", kDiskOnly, 10));
   CHECK(s.get("rdd_1_0") == "x10");
+}
+
+TEST_CASE("the checksum of a long block is that of its bytes, whatever of it stays in memory",
+          "[storage]") {
+  std::string text(9 << 20, 'x');
+  for (size_t i = 0; i < text.size(); i += 100) text[i] = static_cast<char>(i);
+  static size_t forgotten;
+  forgotten = 0;
+  const Payload bytes(nullptr, text, [](std::string_view part) { forgotten += part.size(); });
+  CHECK(checksum(bytes) == XXH3_64bits(text.data(), text.size()));
+  CHECK(forgotten == text.size());
+  const std::string_view part = bytes.view().substr(1000, 5 << 20);
+  CHECK(checksum(bytes, part) == XXH3_64bits(part.data(), part.size()));
+  CHECK(checksum(bytes, part.substr(0, 10)) == XXH3_64bits(part.data(), 10));
 }
 
 TEST_CASE("B40 a flipped bit or a torn end of a cached file is found", "[storage]") {

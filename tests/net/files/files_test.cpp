@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "net/files/files.hpp"
 #include "net/process/file_lock.hpp"
 #include "tests/pch.hpp"
@@ -40,6 +42,14 @@ struct Scratch {
     return all;
   }
 };
+
+/// What of mapped files this process has in memory.
+int64_t mapped_files_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "RssFile:" && status >> word) return std::stoll(word);
+  return 0;
+}
 
 }  // namespace
 
@@ -119,6 +129,27 @@ TEST_CASE("a large view is mapped and outlives its file", "[files]") {
   CHECK(*s.files->remove(s.path + "/big"));
   CHECK(view.size() == 2u << 20);
   CHECK(view.view().substr(0, 2) == "yx");
+}
+
+TEST_CASE("parts of a mapped file leave memory, and come back as they were", "[files]") {
+  Scratch s;
+  std::string text(48 << 20, 'x');
+  for (size_t i = 0; i < text.size(); i += 1000) text[i] = static_cast<char>('a' + i % 23);
+  s.write("big", text);
+  const auto file = s.files->open(s.path + "/big");
+  REQUIRE(file);
+  const Payload bytes = *(*file)->view(5000, 40 << 20);
+  const std::string_view all(text.data() + 5000, 40 << 20);
+  const int64_t before = mapped_files_kib();
+  CHECK(bytes.view() == all);
+  CHECK(mapped_files_kib() - before > 35 << 10);
+  bytes.forget(bytes.view().substr(0, 20 << 20));
+  bytes.forget(bytes.view().substr(20 << 20));
+  CHECK(mapped_files_kib() - before < 1 << 10);
+  CHECK(bytes.view() == all);
+  const Payload copied(std::string(100, 'x'));
+  copied.forget(copied.view());
+  CHECK(copied.view() == std::string(100, 'x'));
 }
 
 TEST_CASE("missing files, directories and trees are told apart", "[files]") {

@@ -45,8 +45,8 @@ larger() { # [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what t
   timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
   grep '^all right' "$dir/larger.out"
 }
-check "800 MB grouped, sorted, joined and kept by executors of 400 MB" larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m
-check "the same by threads of one process: 100 MB more than it is told, for two tasks and the driver" larger 500 'local[2]' --driver-memory 400m
+check "800 MB aggregated, made distinct, grouped, sorted, joined, cogrouped and kept by executors of 400 MB" larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m
+check "the same by threads of one process, no more than it is told" larger 400 'local[2]' --driver-memory 400m
 saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.executor.memory=400m; }
 check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved
 rm -rf "$dir/saved"
