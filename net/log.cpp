@@ -116,7 +116,7 @@ spdlog::level::level_enum level_of(Level level) {
   return static_cast<spdlog::level::level_enum>(static_cast<int>(level) + spdlog::level::debug);
 }
 
-std::string one_line(std::string_view text) {
+std::string escaped(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   out.reserve(text.size());
@@ -138,6 +138,17 @@ std::string one_line(std::string_view text) {
 
 }  // namespace
 
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (;;) {
+    const size_t end = text.find('\n');
+    line += text.substr(0, end);
+    if (end == std::string_view::npos || !(line.ends_with(':') || line.ends_with('='))) return line;
+    if (line.ends_with(':')) line += ' ';
+    text.remove_prefix(end + 1);
+  }
+}
+
 bool log_enabled(Level level) {
   return level_of(level) >= logger().threshold.load(std::memory_order_relaxed);
 }
@@ -150,7 +161,7 @@ void log(Level level, std::string_view component, std::string_view text) {
     std::lock_guard<std::mutex> lock(l.mutex);
     redaction = l.redaction;
   }
-  std::string line = one_line(redaction ? (*redaction)(text) : std::string(text));
+  std::string line = escaped(redaction ? (*redaction)(text) : std::string(text));
   l.sink.log(spdlog::details::log_msg(spdlog::string_view_t(component.data(), component.size()),
                                       level_of(level), line));
 }

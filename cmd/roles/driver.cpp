@@ -59,8 +59,7 @@ int run_main(const Application& app, core::DriverRuntime& runtime,
   return e.exit_code();
 } catch (const JobFailed& e) {
   // What follows the first line is for whoever catches it: the failed task's own words again.
-  std::string text = e.what();
-  net::write_error("Error: " + text.substr(0, text.find('\n')) + "\n");
+  net::write_error("Error: " + net::one_line(e.what()) + "\n");
   return core::kExitFailure;
 } catch (const std::exception& e) {
   net::write_error("Error: " + std::string(e.what()) + "\n");

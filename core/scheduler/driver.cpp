@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/status/exit_codes.hpp"
+#include "net/log.hpp"
 
 namespace tinderbox::core {
 
@@ -256,9 +257,9 @@ void Driver::remove_executor(int32_t slot, const ExecutorLoss& told, const std::
   const std::string host = worker_host.empty() ? host_gone_with(slot) : worker_host;
   executors_.deactivate(slot, Executor::State::Removed);
   replication_.executor_leaves(slot);
-  turn.log(stopped_ ? Level::Info : Level::Warn,
-           "Lost executor " + e.id.value + (e.host < 0 ? "" : " on " + e.address.host) + ": " +
-               loss.reason.substr(0, loss.reason.find('\n')));
+  turn.log(stopped_ ? Level::Info : Level::Warn, "Lost executor " + e.id.value +
+                                                     (e.host < 0 ? "" : " on " + e.address.host) +
+                                                     ": " + net::one_line(loss.reason));
   tasks_.executor_lost(slot, loss, turn);
   dag_.executor_lost(e.id, host, turn);
   draining_.erase(slot);

@@ -98,6 +98,17 @@ TEST_CASE("a status line stays below the records and can be cleared") {
   CHECK(captured.take().empty());
 }
 
+TEST_CASE("one line of many: the first, and what it announces") {
+  CHECK(net::one_line("") == "");
+  CHECK(net::one_line("all of it") == "all of it");
+  CHECK(net::one_line("first\nsecond") == "first");
+  CHECK(net::one_line("why:\nthis\nstack") == "why: this");
+  CHECK(net::one_line("why:\nFetchFailed(x, message=\ngone\n)") ==
+        "why: FetchFailed(x, message=gone");
+  CHECK(net::one_line("why:\n") == "why: ");
+  CHECK(net::one_line("why:") == "why:");
+}
+
 TEST_CASE("a stderr that nobody reads loses lines, not time, and says so later") {
   CapturedStderr captured;
   captured.fill();

@@ -166,6 +166,9 @@ void DagScheduler::fetch_failed(Stage& stage, const TaskEnd& end, Turn& turn) {
   const std::string why = why_no_retry(stage, error_text(reason));
   const bool revokes = why.empty() && map_stage.indeterminate();
   if (why.empty()) {
+    if (!failed_.contains(stage.id))
+      turn.log(Level::Info, "Resubmitting " + map_stage.text() + " and " + stage.text() +
+                                " due to fetch failure");
     retry_later(stage.id, turn);
     failed_.insert(source);
   } else {

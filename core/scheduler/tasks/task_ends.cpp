@@ -5,13 +5,11 @@
 #include "conf/values/units.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
+#include "net/log.hpp"
 
 namespace tinderbox::core {
 
 namespace {
-/// Stacks are for the events; the log has one line a failure.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::string task_text(const TaskEnd& end) {
   return "Task " + std::to_string(end.index) + " in stage " + end.set.id();
 }
@@ -218,8 +216,10 @@ void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn&
 void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn) {
   const Attempt a = take(id, turn);
   TaskSet& set = *a.set;
-  // Of a set that is over an executor's loss is no news: the driver may be stopping.
-  const bool news = reason.kind != TaskEndKind::ExecutorLostFailure || !set.zombie();
+  // Of a set that is over an executor's loss is no news, as the driver may be stopping, nor is the
+  // next task that misses the same.
+  const bool news = !set.zombie() || (reason.kind != TaskEndKind::ExecutorLostFailure &&
+                                      reason.kind != TaskEndKind::FetchFailed);
   if (set.speculation()) note_end(id, a, executors_.at(a.executor).host);
   if (reason.kind == TaskEndKind::FetchFailed) {
     // The stage is run again for it; this set is not.
@@ -232,8 +232,9 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
   if (set.barrier()) set.make_zombie();
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
   end.info.finished = turn.now;
-  if (end.reason.kind != TaskEndKind::TaskKilled && end.reason.kind != TaskEndKind::FetchFailed)
-    turn.log(news ? Level::Warn : Level::Info, first_line(lost_text(end)));
+  // Stacks are for the events; the log has one line a failure.
+  if (end.reason.kind != TaskEndKind::TaskKilled)
+    turn.log(news ? Level::Warn : Level::Info, net::one_line(lost_text(end)));
   progress_.task_ended(end, turn);
   if (const char* why = was_zombie ? nullptr : in_vain(end.reason))
     abort(set, task_text(end) + why + end.reason.description + "; not retrying", turn);

@@ -5,6 +5,7 @@
 #include "core/deploy/kubernetes/names.hpp"
 #include "core/deploy/kubernetes/pods/pod_manager.hpp"
 #include "core/status/exit_codes.hpp"
+#include "net/log.hpp"
 
 namespace tinderbox::core::kubernetes {
 
@@ -118,7 +119,7 @@ void PodManager::ended(int64_t executor, const PodView& pod, PodState state, Eff
 void PodManager::count_failure(int64_t executor, const std::string& reason, Effects& out) {
   failures_.failed(registered_.contains(executor), now_);
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
-  const std::string line = reason.substr(0, reason.find('\n'));
+  const std::string line = net::one_line(reason);
   if (served_.empty()) held(line, out);
   if (failures_.too_many(now_))
     give_up(kExitExecutorFailures,

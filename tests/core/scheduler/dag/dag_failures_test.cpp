@@ -89,6 +89,23 @@ TEST_CASE("D24 the fourth fetch failure in a row aborts", "[dag]") {
   c.check_clean();
 }
 
+TEST_CASE("a fetch failure is told, the next ones of its stage less loudly", "[dag]") {
+  TwoStages c({"A", "B"});
+  c.maps_ok(0, 0);
+  const std::vector<Sent> reduces = c.live(1, 0);
+  REQUIRE(reduces.size() == 2);
+  c.logs.clear();
+  for (const Sent& x : reduces) c.fetch_failed(x, c.s->id, 0, "A");
+  std::vector<std::pair<Level, std::string>> told;
+  for (const Log& l : c.logs)
+    if (l.line.starts_with("Lost task") || l.line.starts_with("Resubmitting"))
+      told.emplace_back(l.level, l.line.substr(0, 25));
+  CHECK(told ==
+        std::vector<std::pair<Level, std::string>>{{Level::Warn, "Lost task 0.0 in stage 1."},
+                                                   {Level::Info, "Resubmitting ShuffleMapSt"},
+                                                   {Level::Info, "Lost task 1.0 in stage 1."}});
+}
+
 TEST_CASE("D25 streaks of two stages don't add up", "[dag]") {
   ThreeStages c({"A", "B"}, {"A", "B"});
   for (int attempt = 0; attempt < 2; ++attempt) {
