@@ -50,6 +50,34 @@ check "the same by threads of one process, no more than it is told" larger 400 '
 saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.executor.memory=400m; }
 check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved
 rm -rf "$dir/saved"
+
+# after_outputs N COMMAND…: an application of 200 MB, and the command once N map outputs are in the files below $dir/blocks.
+after_outputs() {
+  local outputs=$1 app
+  shift
+  rm -rf "$dir/blocks" && mkdir "$dir/blocks"
+  timeout 120 "$LARGER" submit --master 'local-cluster[2,1,400]' --conf spark.executor.memory=400m --conf spark.local.dir="$dir/blocks" \
+    --class larger "$LARGER" 200 400 > "$dir/blocks.out" 2> "$dir/blocks.err" &
+  app=$!
+  until [ "$(find "$dir/blocks" -name 'shuffle_*.index' 2> /dev/null | wc -l)" -ge "$outputs" ]; do kill -0 $app || return 1; done
+  "$@"
+  wait $app
+}
+computed_again() {
+  after_outputs 8 find "$dir/blocks" -name 'shuffle_*' -delete && grep '^all right' "$dir/blocks.out" &&
+    grep -m 1 'WARN Driver: Lost task .* FetchFailed(BlockManagerId(., .*message=.*there is no ' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
+}
+check "files of map outputs vanish: told, computed again, right results" computed_again
+vanished() { rm -rf "$dir/blocks" 2> /dev/null || rm -rf "$dir/blocks"; }
+# What executors make meanwhile may be enough to go on.
+right_or_told() {
+  if after_outputs 2 vanished; then
+    grep '^all right' "$dir/blocks.out" && grep -m 1 'WARN Driver: Lost task .*: No such file or directory$' "$dir/blocks.err"
+  else
+    [ "$(grep -c '^Error: ' "$dir/blocks.err")" = 1 ] && grep "^Error: Job aborted .*$dir/blocks.*: No such file or directory$" "$dir/blocks.err"
+  fi || { cat "$dir/blocks.err"; return 1; }
+}
+check "spark.local.dir vanishes: right results, or one line says what is missing where" right_or_told
 settings_logged() {
   app 'local[1]' --conf spark.log.level=INFO --conf spark.logConf=true --conf spark.my.secret=hidden pi 1 2> "$dir/settings.log" &&
     grep -q 'spark.logConf=true' "$dir/settings.log" && ! grep -q hidden "$dir/settings.log"
