@@ -19,9 +19,8 @@ enum class Level : uint8_t { Debug, Info, Warn, Error };
 /// characters in `text` are shown as escapes. A stderr that accepts nothing for 100 ms loses the
 /// line; the number of lost lines is written when it accepts again. Thread: any.
 void log(Level level, std::string_view component, std::string_view text);
-/// What of a message of many lines is worth one: the first, and what it announces where it ends
-/// with
-/// `:` or `=`.
+/// What of a message of many lines is worth one: the first, and what it announces by a `:` or `=`
+/// at its end.
 std::string one_line(std::string_view text);
 /// Whether log() would write; asked before an expensive text is put together. Thread: any.
 bool log_enabled(Level level);

@@ -30,7 +30,6 @@ std::vector<uint64_t> words(std::string_view bytes) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = get_word(bytes.data() + i * kWord);
   return values;
 }
-uint64_t checksum_of(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 Bytes index_of(const std::vector<int64_t>& lengths) {
   Bytes index;
@@ -195,7 +194,7 @@ class MapOutputStore::Pending : public PendingMapOutput {
         shuffle_(shuffle),
         map_id_(map_id),
         lengths_(static_cast<size_t>(num_reduces)),
-        checksums_(static_cast<size_t>(num_reduces), checksum_of({})) {}
+        checksums_(static_cast<size_t>(num_reduces), checksum(Payload())) {}
 
   Result<bool> append(int32_t reduce, std::string_view bytes) override {
     if (reduce < reduce_ || static_cast<size_t>(reduce) >= lengths_.size())

@@ -133,10 +133,12 @@ void files(Context& c, int64_t records, const std::string& directory) {
 
 int run(Context& c, std::span<const std::string> args) {
   const int64_t records = std::stoll(args[0]) * 1000 / kValue * 1000, limit = std::stoll(args[1]);
-  if (args.size() > 2)
+  if (args.size() > 2) {
     files(c, records, args[2]);
-  else
-    by_hash(c, records), steps(c, records);
+  } else {
+    by_hash(c, records);
+    steps(c, records);
+  }
   const auto peaks = c.range(0, 64, 1, 64).map([](int64_t) { return peak_megabytes(); }).collect();
   const int64_t peak = *std::max_element(peaks.begin(), peaks.end());
   std::printf("all right, at most %lld MB of %lld\n", static_cast<long long>(peak),

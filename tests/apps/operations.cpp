@@ -359,7 +359,8 @@ void joins(const Case& k) {
   };
   const auto two = k.rdd.cogroup(k.other, 3).collect_as_map();
   const auto three = k.rdd.cogroup(k.other, k.rdd, 3).collect_as_map();
-  const auto four = k.rdd.group_with(k.other, k.rdd, k.other).collect_as_map();
+  const auto four = k.rdd.cogroup(k.other, k.rdd, k.other, 3).collect_as_map();
+  const auto same = k.rdd.group_with(k.other, k.rdd, k.other).collect_as_map();
   std::set<std::string> keys;
   for (const Groups* groups : std::initializer_list<const Groups*>{&mine, &theirs})
     for (const auto& [key, values] : *groups) keys.insert(key);
@@ -369,7 +370,8 @@ void joins(const Case& k) {
     k.same("cogroup", std::pair(sorted(two.at(key).first), sorted(two.at(key).second)),
            std::pair(a, b));
     k.same("cogroup of three", sorted(std::get<2>(three.at(key))), a);
-    k.same("group_with, of four", sorted(std::get<3>(four.at(key))), b);
+    k.same("cogroup of four", sorted(std::get<3>(four.at(key))), b);
+    k.same("group_with", sorted(std::get<3>(same.at(key))), b);
   }
 }
 

@@ -274,7 +274,7 @@ class Actions {
     if constexpr (core::Ordered<T>) return reduce(core::Smaller{}, site);
   }
   /// As aggregate(), but partial sums are merged by executors in a tree of about `depth` levels:
-  /// the driver gets few of them. Source: Spark RDD.treeAggregate.
+  /// the driver gets few of them, with `final_on_executor` one. Source: Spark RDD.treeAggregate.
   template <class U, class Seq, class Comb>
   U tree_aggregate(U zero, Seq seq, Comb comb, int32_t depth = 2, bool final_on_executor = false,
                    Site site = Site::current()) const {

@@ -93,8 +93,9 @@ void refuse_large(const Json& object) {
     if (size.bytes > kMost)
       throw conf::Error(object["kind"].get<std::string>() + " " +
                         object["metadata"]["name"].get<std::string>() + " would take " +
-                        std::to_string(size.bytes) + " bytes, more than the 1048576 (1 MiB) that " +
-                        "the API server takes; the largest of it is " + size.largest);
+                        std::to_string(size.bytes) + " bytes, more than the " +
+                        std::to_string(kMost) +
+                        " (1 MiB) that the API server takes; the largest of it is " + size.largest);
   }
 }
 
