@@ -16,6 +16,7 @@
 #include "net/files/files.hpp"
 #include "net/log.hpp"
 #include "net/mutex.hpp"
+#include "net/process/environment.hpp"
 #include "net/process/exec.hpp"
 
 namespace tinderbox {
@@ -25,7 +26,6 @@ using Properties = std::map<std::string, std::string>;
 
 constexpr char kJobDescription[] = "spark.job.description";
 constexpr char kInterrupt[] = "spark.job.interruptOnCancel";
-constexpr char kTags[] = "spark.job.tags";
 constexpr char kCallSite[] = "callSite.short";
 constexpr char kAllAncestors[] = "spark.checkpoint.checkpointAllMarkedAncestors";
 
@@ -52,16 +52,6 @@ void check_tag(const std::string& tag) {
   if (tag.empty() || tag.find(',') != std::string::npos)
     throw std::invalid_argument("a job tag must not be empty or contain a comma, but was '" + tag +
                                 "'");
-}
-
-std::vector<std::string> split_tags(const std::string& text) {
-  std::vector<std::string> tags;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find(',', start), text.size());
-    if (end > start) tags.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return tags;
 }
 
 }  // namespace
@@ -140,9 +130,7 @@ void Context::set_job_description(const std::string& description) {
   set_local_property(kJobDescription, description);
 }
 
-std::vector<std::string> Context::job_tags() const {
-  return split_tags(local_property(kTags).value_or(""));
-}
+std::vector<std::string> Context::job_tags() const { return core::job_tags(local_properties()); }
 
 void Context::cancel_jobs_with_tag(const std::string& tag) {
   check_tag(tag);
@@ -153,8 +141,8 @@ void Context::add_job_tag(const std::string& tag) {
   check_tag(tag);
   auto tags = job_tags();
   if (std::find(tags.begin(), tags.end(), tag) != tags.end()) return;
-  const std::string old = local_property(kTags).value_or("");
-  set_local_property(kTags, old.empty() ? tag : old + "," + tag);
+  const std::string old = local_property(core::kJobTags).value_or("");
+  set_local_property(core::kJobTags, old.empty() ? tag : old + "," + tag);
 }
 
 void Context::remove_job_tag(const std::string& tag) {
@@ -163,10 +151,10 @@ void Context::remove_job_tag(const std::string& tag) {
   for (const auto& t : job_tags()) {
     if (t != tag) left += (left.empty() ? "" : ",") + t;
   }
-  set_local_property(kTags, left.empty() ? std::nullopt : std::optional(left));
+  set_local_property(core::kJobTags, left.empty() ? std::nullopt : std::optional(left));
 }
 
-void Context::clear_job_tags() { set_local_property(kTags, std::nullopt); }
+void Context::clear_job_tags() { set_local_property(core::kJobTags, std::nullopt); }
 void Context::set_interrupt_on_cancel(bool interrupt) {
   set_local_property(kInterrupt, interrupt ? "true" : "false");
 }
@@ -402,9 +390,8 @@ void Context::set_checkpoint_dir(const std::string& directory) {
     throw std::runtime_error("Cannot use checkpoint directory " + directory + ": " +
                              result.error().message);
   };
-  // One folder an application and context: two of them may share `directory`.
-  const std::string path = need(core::file_path(directory)) + "/" + runtime_.app_id().value + "-" +
-                           std::to_string(next_rdd_.load());
+  // One folder for each call: contexts share `directory`, and an application's id may come again.
+  const std::string path = need(core::file_path(directory)) + "/" + net::unique_name();
   need(runtime_.files().make_directories(path));
   state_->checkpoints.set_directory(path);
 }

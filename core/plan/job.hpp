@@ -11,6 +11,10 @@ namespace tinderbox::core {
 
 /// The local property that names a job's group. Source: Spark SparkContext.SPARK_JOB_GROUP_ID.
 inline constexpr char kJobGroup[] = "spark.jobGroup.id";
+/// The one of its tags, with commas between them. Source: Spark SparkContext.SPARK_JOB_TAGS.
+inline constexpr char kJobTags[] = "spark.job.tags";
+/// Those of a job with such local properties.
+std::vector<std::string> job_tags(const std::map<std::string, std::string>& properties);
 
 /// `ticket` names the waiting caller; results and the end of the job come back under it.
 /// Shape: results come as (position in `partitions`, encoded value of `action` over that

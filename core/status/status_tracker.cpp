@@ -19,6 +19,14 @@ std::vector<JobId> StatusTracker::job_ids_for_group(const std::optional<std::str
   return ids;
 }
 
+std::vector<JobId> StatusTracker::job_ids_for_tag(const std::string& tag) const {
+  net::Lock lock(mutex_);
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_)
+    if (std::ranges::count(job.tags, tag) > 0) ids.push_back(id);
+  return ids;
+}
+
 std::vector<JobId> StatusTracker::active_job_ids() const {
   net::Lock lock(mutex_);
   std::vector<JobId> ids;
@@ -65,7 +73,7 @@ void StatusTracker::on_events(std::span<const ListenerEvent> events) {
 }
 
 void StatusTracker::apply(const JobStarted& e) {
-  Job job{{e.job, {}, JobStatus::Running}, {}};
+  Job job{{e.job, {}, JobStatus::Running}, {}, job_tags(e.properties)};
   for (const StageInfo& stage : e.stages) job.info.stages.push_back(stage.stage);
   if (const auto group = e.properties.find(kJobGroup); group != e.properties.end())
     job.group = group->second;

@@ -60,6 +60,7 @@ class StatusTracker final : public Listener {
 
   /// Of all jobs that are remembered. nullopt: those without a group.
   std::vector<JobId> job_ids_for_group(const std::optional<std::string>& group) const;
+  std::vector<JobId> job_ids_for_tag(const std::string& tag) const;
   std::vector<JobId> active_job_ids() const;
   std::vector<StageId> active_stage_ids() const;
   /// nullopt: there was none of that number, or it is forgotten.
@@ -73,6 +74,7 @@ class StatusTracker final : public Listener {
   struct Job {
     JobInfo info;
     std::optional<std::string> group;
+    std::vector<std::string> tags;
   };
   struct Executor {
     ExecutorStatus progress;

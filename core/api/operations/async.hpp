@@ -31,6 +31,8 @@ class FutureAction {
   }
   void wait() const { state_->job->wait(); }
   bool is_completed() const { return state_->job->done(); }
+  /// Of the jobs that it has begun, as the status tracker knows them.
+  std::vector<JobId> job_ids() const { return state_->job->job_ids(); }
   /// Ends it where it is, and waits for that.
   void cancel() const { state_->job->cancel(); }
 

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "core/status/status_tracker.hpp"
 #include "net/mutex.hpp"
 
 namespace tinderbox::core {
@@ -47,6 +48,7 @@ class AsyncJob::Impl {
     net::Lock lock(mutex_);
     return done_;
   }
+  std::vector<JobId> job_ids() const { return context_.status_tracker().job_ids_for_tag(tag_); }
   void rethrow() const {
     net::Lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
@@ -88,6 +90,7 @@ void AsyncJob::cancel() { impl_->cancel(); }
 void AsyncJob::wait() const { impl_->wait(); }
 bool AsyncJob::wait_for(std::chrono::milliseconds time) const { return impl_->wait_for(time); }
 bool AsyncJob::done() const { return impl_->done(); }
+std::vector<JobId> AsyncJob::job_ids() const { return impl_->job_ids(); }
 void AsyncJob::rethrow() const { impl_->rethrow(); }
 
 }  // namespace tinderbox::core

@@ -24,6 +24,8 @@ class AsyncJob {
   /// Waits that long at most. False: it still runs.
   bool wait_for(std::chrono::milliseconds time) const;
   bool done() const;
+  /// Those that it has begun and the status tracker remembers.
+  std::vector<JobId> job_ids() const;
   /// After the end: throws what the body threw.
   void rethrow() const;
 

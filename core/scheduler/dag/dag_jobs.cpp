@@ -2,7 +2,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "core/plan/bytes.hpp"
 #include "core/scheduler/dag/dag_scheduler.hpp"
@@ -28,10 +27,7 @@ bool in_group(const PropertiesPtr& properties, const std::string& group) {
 }
 
 bool has_tag(const PropertiesPtr& properties, const std::string& tag) {
-  std::istringstream tags(property(properties, "spark.job.tags"));
-  for (std::string each; std::getline(tags, each, ',');)
-    if (each == tag) return true;
-  return false;
+  return properties && std::ranges::count(job_tags(*properties), tag) > 0;
 }
 
 bool any_job(const Job&) { return true; }

@@ -55,7 +55,10 @@ struct Tracked {
 
 TEST_CASE("status: jobs, their groups and how they ended", "[status]") {
   Tracked t;
-  t.hear({job_of(0, {0, 1}, {{"spark.jobGroup.id", "night"}}), job_of(1, {2})});
+  t.hear({job_of(0, {0, 1}, {{"spark.jobGroup.id", "night"}, {"spark.job.tags", "a,b"}}),
+          job_of(1, {2})});
+  CHECK(t.tracker.job_ids_for_tag("b") == std::vector<JobId>{{0}});
+  CHECK(t.tracker.job_ids_for_tag("a,b").empty());
   CHECK(t.tracker.active_job_ids() == std::vector<JobId>{{0}, {1}});
   CHECK(t.tracker.job_ids_for_group("night") == std::vector<JobId>{{0}});
   CHECK(t.tracker.job_ids_for_group(std::nullopt) == std::vector<JobId>{{1}});

@@ -110,3 +110,75 @@ TEST_CASE("the last copy of an action that goes waits for its end", "[async]") {
   driver.context.range(0, 10, 1, 2).foreach_async([](int64_t) { ++ran; });
   CHECK(ran == 10);
 }
+
+TEST_CASE("an asynchronous action knows its jobs", "[async]") {
+  LocalDriver driver;
+  auto first = endless(driver.context).count_async();
+  until_begun();
+  // The tracker hears of a job a little later than its tasks begin.
+  while (first.job_ids().empty()) std::this_thread::yield();
+  const auto jobs = first.job_ids();
+  CHECK(jobs.size() == 1);
+  CHECK(driver.context.status_tracker().active_job_ids() == jobs);
+  may_end = true;
+  CHECK(first.get() > 0);
+  CHECK(driver.context.range(0, 4, 1, 2).count_async().job_ids() != jobs);
+}
+
+TEST_CASE("jobs are cancelled by group, by id and by stage; their slots are free again",
+          "[async]") {
+  LocalDriver driver;
+  Context& context = driver.context;
+  const auto cancelled = [&](auto cancel, const std::string& why) {
+    context.set_job_group("night", "what runs at night");
+    auto action = endless(context).count_async();
+    context.clear_job_group();
+    until_begun();
+    while (action.job_ids().empty() || context.status_tracker().active_stage_ids().empty())
+      std::this_thread::yield();
+    cancel(action.job_ids().at(0), context.status_tracker().active_stage_ids().at(0));
+    CHECK_THROWS_WITH(action.get(), Contains(why));
+    CHECK(all_slots_free(context));
+  };
+  cancelled([&](JobId, StageId) { context.cancel_job_group("night"); },
+            "part of cancelled job group night");
+  cancelled([&](JobId job, StageId) { context.cancel_job(job, "too slow"); }, "too slow");
+  cancelled([&](JobId, StageId stage) { context.cancel_stage(stage, "wrong one"); }, "wrong one");
+  cancelled([&](JobId, StageId) { context.cancel_all_jobs(); }, "cancelled");
+
+  auto other = endless(context).count_async();
+  until_begun();
+  context.cancel_job_group("day");  // not its group
+  may_end = true;
+  CHECK(other.get() > 0);
+  context.cancel_job_group_and_future_jobs("night");
+  context.set_job_group("night", "");
+  CHECK_THROWS_WITH(context.range(0, 2, 1, 2).count(), Contains("night"));
+  context.clear_job_group();
+  CHECK(all_slots_free(context));
+}
+
+TEST_CASE("a task attempt that is killed runs again", "[async]") {
+  LocalDriver driver;
+  struct Attempts final : core::Listener {
+    std::atomic<int64_t> first{-1};
+    std::atomic<int> started{0};
+    void on_events(std::span<const core::ListenerEvent> events) override {
+      for (const auto& event : events)
+        if (const auto* e = std::get_if<core::TaskStarted>(&event)) {
+          int64_t none = -1;
+          first.compare_exchange_strong(none, e->task.id.value);
+          ++started;
+        }
+    }
+  };
+  const auto attempts = std::make_shared<Attempts>();
+  driver.context.add_listener(attempts);
+  auto action = endless(driver.context).foreach_async([](int64_t) {});
+  while (attempts->started < 2) std::this_thread::yield();
+  driver.context.kill_task_attempt(TaskId{attempts->first}, true, "once more");
+  while (attempts->started < 3) std::this_thread::yield();
+  may_end = true;
+  action.get();
+  CHECK(attempts->started == 3);
+}
