@@ -21,6 +21,7 @@
 #include "core/api/steps/transform.hpp"
 #include "core/api/storage_levels.hpp"
 #include "core/plan/debug_string.hpp"
+#include "core/plan/preference.hpp"
 
 namespace tinderbox {
 
@@ -40,6 +41,10 @@ using Element = typename ElementOf<R>::type;
 
 }  // namespace core
 
+namespace core {
+template <class K, class V>
+struct PartitionByFirst;  // core/api/operations/pair_rdd.hpp
+}  // namespace core
 template <class T>
 class Actions;  // core/api/operations/actions.hpp
 template <class T>
@@ -160,17 +165,26 @@ class Rdd : public Actions<T>,
   Rdd<std::pair<T, U>> zip(const Rdd<U>& other, Site site = Site::current()) const {
     core::require_zippable(*node_, *other.node());
     auto node = std::make_unique<core::ZipNode<T, U>>();
+    node->preferred = core::zipped_preference({node_.get(), other.node().get()});
     return make<std::pair<T, U>>(std::move(node), {"ZippedPartitionsRDD2", "zip", site},
                                  {narrow(), other.narrow()});
   }
   /// f(Partition<T>&, Partition<U>&, emit) over partitions of the same index.
   template <class Out, class U, class F>
-  Rdd<Out> zip_partitions(const Rdd<U>& other, F f, Site site = Site::current()) const {
-    core::require_zippable(*node_, *other.node());
-    using Call = core::EmitAll<F>;
-    auto node = std::make_unique<core::PartitionsNode<Out, Call, T, U>>(Call{std::move(f)});
-    return make<Out>(std::move(node), {"ZippedPartitionsRDD2", "zipPartitions", site},
-                     {narrow(), other.narrow()});
+  Rdd<Out> zip_partitions(const Rdd<U>& other, F f, bool preserves_partitioning = false,
+                          Site site = Site::current()) const {
+    return zip_all<Out>("ZippedPartitionsRDD2", std::move(f), preserves_partitioning, site, other);
+  }
+  template <class Out, class U, class V, class F>
+  Rdd<Out> zip_partitions(const Rdd<U>& b, const Rdd<V>& c, F f,
+                          bool preserves_partitioning = false, Site site = Site::current()) const {
+    return zip_all<Out>("ZippedPartitionsRDD3", std::move(f), preserves_partitioning, site, b, c);
+  }
+  template <class Out, class U, class V, class W, class F>
+  Rdd<Out> zip_partitions(const Rdd<U>& b, const Rdd<V>& c, const Rdd<W>& d, F f,
+                          bool preserves_partitioning = false, Site site = Site::current()) const {
+    return zip_all<Out>("ZippedPartitionsRDD4", std::move(f), preserves_partitioning, site, b, c,
+                        d);
   }
   /// Numbers the records over all partitions. Runs a job when there are two partitions or more.
   Rdd<std::pair<T, int64_t>> zip_with_index(Site site = Site::current()) const {
@@ -217,10 +231,9 @@ class Rdd : public Actions<T>,
   }
   /// Each value once; order is lost. n = 0: as many partitions as now.
   Rdd distinct(int32_t n = 0, Site site = Site::current()) const {
-    using Unit = core::Unit;
-    return op<std::pair<T, Unit>, core::MapOp>(core::WithUnit{}, "distinct", site)
-        .reduce_by_key(core::KeepFirst{}, n > 0 ? n : num_partitions(), site)
-        .keys(site);
+    const int32_t into = core::choose_count(n, num_partitions());
+    if (partitioner() && into == num_partitions()) return distinct_in_place(site);
+    return with_unit("distinct", site).reduce_by_key(core::KeepFirst{}, into, site).keys(site);
   }
   /// Without shuffle: fewer partitions, neighbours joined, or those that lie on one host. With
   /// shuffle: n even ones.
@@ -244,34 +257,32 @@ class Rdd : public Actions<T>,
   /// In the order of f(record). Runs a job that samples the keys.
   template <class F>
   Rdd sort_by(F f, bool ascending = true, int32_t n = 0, Site site = Site::current()) const {
-    return key_by(std::move(f), site)
-        .sort_by_key(ascending, n > 0 ? n : num_partitions(), site)
-        .values(site);
+    return key_by(std::move(f), site).sort_by_key(ascending, n, site).values(site);
   }
   template <class F>
-  auto group_by(F f, int32_t n = 0, Site site = Site::current()) const {
-    return key_by(std::move(f), site).group_by_key(n, site);
+  auto group_by(F f, const core::Into& into = 0, Site site = Site::current()) const {
+    return key_by(std::move(f), site).group_by_key(into, site);
   }
   /// Values that are in both, each once.
-  Rdd intersection(const Rdd& other, int32_t n = 0, Site site = Site::current()) const {
-    auto with_unit = [&](const Rdd& r) {
-      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "intersection",
-                                                                  site);
-    };
-    return with_unit(*this)
-        .cogroup(with_unit(other), n, site)
+  Rdd intersection(const Rdd& other, const core::Into& into = 0,
+                   Site site = Site::current()) const {
+    return with_unit("intersection", site)
+        .cogroup(other.with_unit("intersection", site), into, site)
         .filter(core::OnBothSides{}, site)
         .keys(site);
   }
   /// Records of this whose value is not in `other`.
-  Rdd subtract(const Rdd& other, int32_t n = 0, Site site = Site::current()) const {
-    auto with_unit = [&](const Rdd& r) {
-      return r.template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "subtract",
-                                                                  site);
-    };
-    return with_unit(*this)
-        .subtract_by_key(with_unit(other), n > 0 ? n : num_partitions(), site)
-        .keys(site);
+  Rdd subtract(const Rdd& other, const core::Into& into = 0, Site site = Site::current()) const {
+    const auto others = other.with_unit("subtract", site);
+    if constexpr (core::kIs<T, std::pair>) {
+      if (partitioner() &&
+          (!into.told() || core::choose_partitioner(*context_, {}, into) == partitioner())) {
+        using ByFirst = core::PartitionByFirst<typename T::first_type, typename T::second_type>;
+        const auto by = ByFirst::make(*partitioner());
+        return with_unit("subtract", site, by).subtract_by_key(others, by, site).keys(site);
+      }
+    }
+    return with_unit("subtract", site).subtract_by_key(others, into, site).keys(site);
   }
 
   // ---- keeping ----
@@ -394,6 +405,36 @@ class Rdd : public Actions<T>,
   Rdd(Context* context, std::shared_ptr<const NodeType> node)
       : context_(context), node_(std::move(node)) {}
 
+  template <class Out, class F, class... U>
+  Rdd<Out> zip_all(const char* name, F f, bool preserves_partitioning, Site site,
+                   const Rdd<U>&... others) const {
+    (core::require_zippable(*node_, *others.node()), ...);
+    using Call = core::EmitAll<F>;
+    auto node = std::make_unique<core::PartitionsNode<Out, Call, T, U...>>(Call{std::move(f)});
+    node->preferred = core::zipped_preference({node_.get(), others.node().get()...});
+    if (preserves_partitioning) node->partitioner = partitioner();
+    return make<Out>(std::move(node), {name, "zipPartitions", site},
+                     {narrow(), others.narrow()...});
+  }
+  /// Every record as a key. `partitioner`: of these keys, if one is known.
+  auto with_unit(const char* operation, Site site,
+                 std::optional<core::Partitioner> partitioner = {}) const {
+    using Out = std::pair<T, core::Unit>;
+    using Node = core::OpNode<T, Out, core::MapOp, core::WithUnit>;
+    auto node = std::make_unique<Node>(core::WithUnit{});
+    node->partitioner = std::move(partitioner);
+    return make<Out>(std::move(node), {"MapPartitionsRDD", operation, site}, {narrow()});
+  }
+  Rdd distinct_in_place(Site site) const {
+    using Once = core::ReduceAggregator<core::Unit, core::KeepFirst>;
+    const auto units = with_unit("distinct", site);
+    auto node = std::make_unique<core::AggregatedNode<T, core::Unit, Once>>(false, Once{});
+    node->partitioner = partitioner();
+    return units
+        .template make<std::pair<T, core::Unit>>(
+            std::move(node), {"MapPartitionsRDD", "distinct", site}, {units.narrow()})
+        .template op<T, core::MapOp>(core::FirstOf{}, "distinct", site, true);
+  }
   core::NodePtr write_checkpoint(const std::string& directory, Site site) const {
     act(core::WriteCheckpointPart{{directory}}, all(), "checkpoint", site, [](int32_t) {});
     auto node = std::make_unique<core::CheckpointNode<T>>(directory);

@@ -1,7 +1,9 @@
 #include "core/plan/preference.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 namespace tinderbox::core {
 namespace {
@@ -35,6 +37,32 @@ std::vector<std::string> first_preference(
     push_parents(*node, p, stack);
   }
   return {};
+}
+
+std::vector<std::vector<std::string>> zipped_preference(const std::vector<const Node*>& parents) {
+  std::vector<std::vector<std::string>> preferred;
+  const auto n = static_cast<size_t>(parents.front()->num_partitions);
+  for (size_t p = 0; p < n; ++p) {
+    std::vector<std::string> all, any;
+    bool first = true;
+    for (const Node* parent : parents) {
+      const auto own =
+          p < parent->preferred.size() ? parent->preferred[p] : std::vector<std::string>();
+      const auto lacks = [](const std::vector<std::string>& hosts) {
+        return [&hosts](const std::string& host) {
+          return std::ranges::find(hosts, host) == hosts.end();
+        };
+      };
+      if (std::exchange(first, false))
+        all = own;
+      else
+        std::erase_if(all, lacks(own));
+      std::ranges::copy_if(own, std::back_inserter(any), lacks(any));
+    }
+    preferred.push_back(all.empty() ? any : all);
+  }
+  const bool none = std::ranges::all_of(preferred, &std::vector<std::string>::empty);
+  return none ? std::vector<std::vector<std::string>>() : preferred;
 }
 
 }  // namespace tinderbox::core

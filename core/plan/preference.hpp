@@ -16,4 +16,8 @@ std::vector<std::string> first_preference(
     const Node& root, int32_t partition,
     const std::function<std::vector<std::string>(const Node&, int32_t)>& own);
 
+/// Where the partitions of `parents`, side by side, would all rather be: the hosts that all of them
+/// name, else all that one names. Empty: none names any. Source: Spark ZippedPartitionsBaseRDD.
+std::vector<std::vector<std::string>> zipped_preference(const std::vector<const Node*>& parents);
+
 }  // namespace tinderbox::core

@@ -243,13 +243,14 @@ class Actions {
       return core::SaveSequence{{directory}, {how}};
     });
   }
-  std::map<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
+  core::MapBy<owned_t<T>, int64_t> count_by_value(Site site = Site::current()) const {
+    core::check_ordered<owned_t<T>>();
     return self()
         .template op<std::pair<T, core::Unit>, core::MapOp>(core::WithUnit{}, "countByValue", site)
         .count_by_key(site);
   }
   /// The n smallest by `less`, ascending.
-  template <class Less = std::less<>>
+  template <class Less = core::Before>
   std::vector<owned_t<T>> take_ordered(int64_t n, Less less = {},
                                        Site site = Site::current()) const {
     std::vector<owned_t<T>> best;
@@ -261,7 +262,7 @@ class Actions {
     return best;
   }
   /// The n largest by `less`, descending.
-  template <class Less = std::less<>>
+  template <class Less = core::Before>
   std::vector<owned_t<T>> top(int64_t n, Less less = {}, Site site = Site::current()) const {
     return take_ordered(n, core::Reversed<Less>{std::move(less)}, site);
   }

@@ -55,20 +55,13 @@ struct TalliedJob {
 
 /// Counts of one partition by key, or of all that were added.
 template <class K>
-using CountsByKey = std::map<K, int64_t>;
+using CountsByKey = MapBy<K, int64_t>;
 
 struct CountKeys {
   template <class T>
   auto operator()(Cursor<T>& in, TaskContext& context) const {
     CountsByKey<owned_t<T>> counts;
-    drive<T>(in, context, [&](T&& key) {
-      const auto at = counts.lower_bound(key);
-      if (at != counts.end() && at->first == key)
-        ++at->second;
-      else
-        counts.emplace_hint(at, own<T>(std::move(key)), 1);
-      return true;
-    });
+    drive<T>(in, context, [&](T&& key) { return ++counts[own<T>(std::move(key))], true; });
     return counts;
   }
 };
@@ -119,6 +112,7 @@ class ApproximateActions {
   /// Each partition counts its values in memory: for few different ones.
   auto count_by_value_approx(Milliseconds timeout, double confidence = 0.95,
                              Site site = Site::current()) const {
+    core::check_ordered<owned_t<T>>();
     using Counts = core::CountsByKey<owned_t<T>>;
     return tally<Counts>(
         core::CountKeys{}, timeout, confidence, "countByValueApprox", site,
@@ -126,7 +120,7 @@ class ApproximateActions {
           for (const auto& [key, n] : part) all[key] += n;
         },
         [](const Counts& all, double share, double sure) {
-          std::map<owned_t<T>, BoundedDouble> bounded;
+          core::MapBy<owned_t<T>, BoundedDouble> bounded;
           for (const auto& [key, n] : all) bounded[key] = core::estimate_count(n, share, sure);
           return bounded;
         });

@@ -7,6 +7,22 @@ namespace tinderbox {
 
 namespace core {
 
+/// Partitioners whose function is Code::partition(captured, key).
+template <class Code>
+struct PartitionCode {
+  static constexpr Descriptor kDescriptor{.partition = &Code::partition};
+  static inline const bool kRegistered = register_descriptor(&kDescriptor);
+  /// `captured`: write(Encoder&) makes it.
+  template <class Write>
+  static Partitioner make(int32_t n, Write write) {
+    (void)kRegistered;
+    Bytes parameters;
+    Encoder out(parameters);
+    out.varint(descriptor_offset(&kDescriptor));
+    write(out);
+    return {Partitioner::Kind::Custom, n, std::move(parameters)};
+  }
+};
 /// A user's partition function over keys of type K, by value.
 template <class K, class F>
 struct CustomPartition {
@@ -17,16 +33,29 @@ struct CustomPartition {
     if (p < 0 || p >= n) fail_partition(p, n);
     return p;
   }
-  static constexpr Descriptor kDescriptor{.partition = &partition};
-  static inline const bool kRegistered = register_descriptor(&kDescriptor);
   static Partitioner make(int32_t n, const F& f) {
-    (void)kRegistered;
-    Bytes parameters;
-    Encoder out(parameters);
-    out.varint(descriptor_offset(&kDescriptor));
-    core::encode(out, n);
-    ClosureCodec<F>::encode(out, f);
-    return {Partitioner::Kind::Custom, n, std::move(parameters)};
+    return PartitionCode<CustomPartition>::make(n, [&](Encoder& out) {
+      core::encode(out, n);
+      ClosureCodec<F>::encode(out, f);
+    });
+  }
+};
+/// Pairs that are keys themselves, where another partitioner has put them by their first parts.
+template <class K, class V>
+struct PartitionByFirst {
+  static int32_t partition(std::string_view captured, const void* pair) {
+    thread_local Bytes known, scratch;
+    thread_local std::optional<PartitionOf<K>> partition_of;  // decoded once for many
+    if (!partition_of || known != captured) {
+      known = captured;
+      partition_of.emplace(from_bytes<Partitioner>(captured));
+    }
+    const K& key = static_cast<const std::pair<K, V>*>(pair)->first;
+    return (*partition_of)(key, hash_key(KeyBytes<K>::view(key, scratch)));
+  }
+  static Partitioner make(const Partitioner& by) {
+    return PartitionCode<PartitionByFirst>::make(
+        by.num_partitions, [&](Encoder& out) { core::encode<Partitioner>(out, by); });
   }
 };
 
@@ -62,24 +91,43 @@ struct SampleKeys {
     return sample;
   }
 };
-/// Sampled keys a partition for n output partitions. Source: Spark RangePartitioner.
-int64_t sample_size(int32_t n, int32_t input_partitions);
+/// About `fraction` of a partition's keys.
+template <class K, class V>
+struct SampleShare {
+  Datum<double> fraction;
+  Datum<uint64_t> seed;
+  auto parts() const { return std::tie(fraction, seed); }
+  std::vector<owned_t<K>> operator()(Cursor<std::pair<K, V>>& in, TaskContext& context) const {
+    std::vector<owned_t<K>> keys;
+    Random random(seed.value, context.partition);
+    drive<std::pair<K, V>>(in, context, [&](std::pair<K, V>&& record) {
+      if (random.unit() < fraction.value) keys.push_back(own<K>(std::move(record.first)));
+      return true;
+    });
+    return keys;
+  }
+};
+/// Sampled keys for n output partitions. Source: Spark RangePartitioner.
+double sample_size(int32_t n);
+/// How many of them of each partition at first.
+int64_t reservoir_size(int32_t n, int32_t input_partitions);
 
-/// Bounds that cut the weighted keys into n parts of about equal weight; equal keys never make two
-/// bounds.
+/// Bounds that cut the weighted keys into n parts of about equal weight, or as many as there are
+/// keys; equal keys never make two bounds.
 template <class K>
 std::vector<K> range_bounds(std::vector<std::pair<K, double>> keys, int32_t n) {
   std::sort(keys.begin(), keys.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+            [](const auto& a, const auto& b) { return before(a.first, b.first); });
   double total = 0, passed = 0;
   for (const auto& [key, weight] : keys) total += weight;
+  n = std::min(n, static_cast<int32_t>(keys.size()));
   const double step = total / std::max(n, 1);
   double target = step;
   std::vector<K> bounds;
   for (auto& [key, weight] : keys) {
     passed += weight;
     if (passed < target || static_cast<int32_t>(bounds.size()) >= n - 1) continue;
-    if (!bounds.empty() && !(bounds.back() < key)) continue;
+    if (!bounds.empty() && !before(bounds.back(), key)) continue;
     bounds.push_back(std::move(key));
     target += step;
   }
@@ -177,40 +225,40 @@ class PairOperations<std::pair<K, V>> {
     return self().template op<V, core::MapOp>(core::SecondOf{}, "values", site);
   }
 
-  // ---- combining values (n = 0: the default number of partitions) ----
+  // ---- combining values (into: number of partitions, or a partitioner) ----
 
   /// f(a, b) → value, associative and commutative; combined before the shuffle.
   template <class F>
-  Self reduce_by_key(F f, int32_t n = 0, Site site = Site::current()) const {
+  Self reduce_by_key(F f, const core::Into& into = 0, Site site = Site::current()) const {
     core::check_gives<owned_t<V>, F, owned_t<V>, V>();
-    return combine(core::ReduceAggregator<V, F>{std::move(f)}, true, n, "reduceByKey", site);
+    return combine(core::ReduceAggregator<V, F>{std::move(f)}, true, into, "reduceByKey", site);
   }
   /// All values of a key in memory at once.
-  Rdd<std::pair<K, std::vector<owned_t<V>>>> group_by_key(int32_t n = 0,
+  Rdd<std::pair<K, std::vector<owned_t<V>>>> group_by_key(const core::Into& into = 0,
                                                           Site site = Site::current()) const {
-    return combine(core::GroupAggregator<V>{}, false, n, "groupByKey", site);
+    return combine(core::GroupAggregator<V>{}, false, into, "groupByKey", site);
   }
   /// seq(U, V) → U from a copy of `zero` a key, comb(U, U) → U.
   template <class U, class Seq, class Comb>
-  Rdd<std::pair<K, U>> aggregate_by_key(U zero, Seq seq, Comb comb, int32_t n = 0,
+  Rdd<std::pair<K, U>> aggregate_by_key(U zero, Seq seq, Comb comb, const core::Into& into = 0,
                                         Site site = Site::current()) const {
     return combine(
         core::ZeroAggregator<V, U, Seq, Comb>{{std::move(zero)}, std::move(seq), std::move(comb)},
-        true, n, "aggregateByKey", site);
+        true, into, "aggregateByKey", site);
   }
   template <class F>
-  Rdd<std::pair<K, owned_t<V>>> fold_by_key(owned_t<V> zero, F f, int32_t n = 0,
+  Rdd<std::pair<K, owned_t<V>>> fold_by_key(owned_t<V> zero, F f, const core::Into& into = 0,
                                             Site site = Site::current()) const {
-    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f}, true, n,
+    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f}, true, into,
                    "foldByKey", site);
   }
-  /// create(V) → C, seq(C, V) → C, comb(C, C) → C.
+  /// create(V) → C, seq(C, V) → C, comb(C, C) → C, before the shuffle if `map_side_combine`.
   template <class Create, class Seq, class Comb>
-  auto combine_by_key(Create create, Seq seq, Comb comb, int32_t n = 0,
-                      Site site = Site::current()) const {
+  auto combine_by_key(Create create, Seq seq, Comb comb, const core::Into& into = 0,
+                      bool map_side_combine = true, Site site = Site::current()) const {
     return combine(core::CombineAggregator<V, Create, Seq, Comb>{std::move(create), std::move(seq),
                                                                  std::move(comb)},
-                   true, n, "combineByKey", site);
+                   map_side_combine, into, "combineByKey", site);
   }
 
   // ---- moving keys ----
@@ -240,7 +288,8 @@ class PairOperations<std::pair<K, V>> {
   Self sort_by_key(bool ascending = true, int32_t n = 0, Site site = Site::current()) const {
     core::check_ordered<K>();
     if constexpr (core::Ordered<K>) {
-      auto partitioner = range_partitioner(ascending, n > 0 ? n : self().num_partitions(), site);
+      auto partitioner =
+          range_partitioner(ascending, core::choose_count(n, self().num_partitions()), site);
       return sorted(partitioner, ascending, "sortByKey", site);
     }
   }
@@ -259,19 +308,20 @@ class PairOperations<std::pair<K, V>> {
   // ---- several Rdds ----
 
   template <class W>
-  auto cogroup(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+  auto cogroup(const Rdd<std::pair<K, W>>& other, const core::Into& into = 0,
                Site site = Site::current()) const {
-    return cogroup_all(n, "cogroup", site, self(), other);
+    return cogroup_all(into, "cogroup", site, self(), other);
   }
   template <class W, class X>
-  auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c, int32_t n = 0,
-               Site site = Site::current()) const {
-    return cogroup_all(n, "cogroup", site, self(), b, c);
+  auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c,
+               const core::Into& into = 0, Site site = Site::current()) const {
+    return cogroup_all(into, "cogroup", site, self(), b, c);
   }
   template <class W, class X, class Y>
   auto cogroup(const Rdd<std::pair<K, W>>& b, const Rdd<std::pair<K, X>>& c,
-               const Rdd<std::pair<K, Y>>& d, int32_t n = 0, Site site = Site::current()) const {
-    return cogroup_all(n, "cogroup", site, self(), b, c, d);
+               const Rdd<std::pair<K, Y>>& d, const core::Into& into = 0,
+               Site site = Site::current()) const {
+    return cogroup_all(into, "cogroup", site, self(), b, c, d);
   }
   /// cogroup() by its other name, without a number of partitions.
   template <class W>
@@ -289,41 +339,42 @@ class PairOperations<std::pair<K, V>> {
     return cogroup(b, c, d, 0, site);
   }
   template <class W>
-  auto join(const Rdd<std::pair<K, W>>& other, int32_t n = 0, Site site = Site::current()) const {
-    return join_as<W, false, false>(other, n, "join", site);
+  auto join(const Rdd<std::pair<K, W>>& other, const core::Into& into = 0,
+            Site site = Site::current()) const {
+    return join_as<W, false, false>(other, into, "join", site);
   }
   /// With anything else.
   template <class U>
-  void join(const Rdd<U>&, int32_t = 0, Site = Site::current()) const {
+  void join(const Rdd<U>&, const core::Into& = 0, Site = Site::current()) const {
     static_assert(std::is_same_v<U, std::pair<K, V>>,
                   "join() needs another Rdd of std::pair with keys of the same type: map() its "
                   "records to such");
   }
   template <class W>
-  auto left_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+  auto left_outer_join(const Rdd<std::pair<K, W>>& other, const core::Into& into = 0,
                        Site site = Site::current()) const {
-    return join_as<W, true, false>(other, n, "leftOuterJoin", site);
+    return join_as<W, true, false>(other, into, "leftOuterJoin", site);
   }
   template <class W>
-  auto right_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+  auto right_outer_join(const Rdd<std::pair<K, W>>& other, const core::Into& into = 0,
                         Site site = Site::current()) const {
-    return join_as<W, false, true>(other, n, "rightOuterJoin", site);
+    return join_as<W, false, true>(other, into, "rightOuterJoin", site);
   }
   template <class W>
-  auto full_outer_join(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+  auto full_outer_join(const Rdd<std::pair<K, W>>& other, const core::Into& into = 0,
                        Site site = Site::current()) const {
     using Pairs = core::PairAll<K, V, W>;
-    return cogroup_all(n, "fullOuterJoin", site, self(), other)
+    return cogroup_all(into, "fullOuterJoin", site, self(), other)
         .template op<typename Pairs::Out, core::EmitOp>(Pairs{}, "fullOuterJoin", site, true);
   }
   /// Pairs whose key is not in `other`.
   template <class W>
-  Self subtract_by_key(const Rdd<std::pair<K, W>>& other, int32_t n = 0,
+  Self subtract_by_key(const Rdd<std::pair<K, W>>& other, const core::Into& into = 0,
                        Site site = Site::current()) const {
     const auto& own = self().partitioner();
-    const auto partitioner =
-        n == 0 && own ? *own
-                      : core::hash_partitioner(n > 0 ? n : std::max(self().num_partitions(), 1));
+    const core::Into otherwise = own ? core::Into(*own) : std::max(self().num_partitions(), 1);
+    const core::Into& chosen = into.told() ? into : otherwise;
+    const auto partitioner = core::choose_partitioner(self().context(), {}, chosen);
     auto groups = cogroup_by(partitioner, "subtractByKey", site, self(), other);
     return groups.template op<std::pair<K, V>, core::EmitOp>(core::OnlyLeft<K, V>{},
                                                              "subtractByKey", site, true);
@@ -331,16 +382,18 @@ class PairOperations<std::pair<K, V>> {
 
   // ---- actions ----
 
-  std::map<owned_t<K>, int64_t> count_by_key(Site site = Site::current()) const {
-    std::map<owned_t<K>, int64_t> counts;
+  core::MapBy<owned_t<K>, int64_t> count_by_key(Site site = Site::current()) const {
+    core::check_ordered<owned_t<K>>();
+    core::MapBy<owned_t<K>, int64_t> counts;
     auto ones = map_values([](const auto&) { return int64_t{1}; }, site);
     for (auto& [key, n] : ones.reduce_by_key(core::Plus{}, 0, site).collect(site))
       counts[std::move(key)] = n;
     return counts;
   }
   /// The last value of each key wins.
-  std::map<owned_t<K>, owned_t<V>> collect_as_map(Site site = Site::current()) const {
-    std::map<owned_t<K>, owned_t<V>> all;
+  core::MapBy<owned_t<K>, owned_t<V>> collect_as_map(Site site = Site::current()) const {
+    core::check_ordered<owned_t<K>>();
+    core::MapBy<owned_t<K>, owned_t<V>> all;
     for (auto& [key, value] : self().collect(site))
       all.insert_or_assign(std::move(key), std::move(value));
     return all;
@@ -382,11 +435,11 @@ class PairOperations<std::pair<K, V>> {
   friend class PairOperations;
 
   template <class Aggregator>
-  auto combine(Aggregator aggregator, bool map_side, int32_t n, const char* operation,
+  auto combine(Aggregator aggregator, bool map_side, const core::Into& into, const char* operation,
                Site site) const {
     using Out = std::pair<K, typename Aggregator::Result>;
     const std::vector<core::NodePtr> inputs{self().node()};
-    const auto partitioner = core::choose_partitioner(self().context(), inputs, n);
+    const auto partitioner = core::choose_partitioner(self().context(), inputs, into);
     const bool in_place = self().partitioner() == partitioner;
     core::Dependency dependency = self().narrow();
     if (!in_place) dependency = combine_shuffle(aggregator, map_side, partitioner);
@@ -418,29 +471,25 @@ class PairOperations<std::pair<K, V>> {
   }
   Self sorted(const core::Partitioner& partitioner, bool ascending, const char* operation,
               Site site) const {
-    auto shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(),
-                                                                   partitioner);
-    shuffle->key_ordering = true;
+    const bool in_place = self().partitioner() == partitioner;
+    core::Dependency dependency = self().narrow();
+    if (!in_place) {
+      auto shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(),
+                                                                     self().node(), partitioner);
+      shuffle->key_ordering = true;
+      dependency = core::ShufflePtr(std::move(shuffle));
+    }
     auto node = std::make_unique<core::SortedNode<K, V>>(ascending);
     node->partitioner = partitioner;
     node->num_partitions = partitioner.num_partitions;
-    return self().template make<std::pair<K, V>>(std::move(node), {"ShuffledRDD", operation, site},
-                                                 {core::ShufflePtr(std::move(shuffle))});
+    return self().template make<std::pair<K, V>>(
+        std::move(node), {in_place ? "MapPartitionsRDD" : "ShuffledRDD", operation, site},
+        {std::move(dependency)});
   }
   core::Partitioner range_partitioner(bool ascending, int32_t n, Site site) const {
     core::RangeBounds<K> range;
     range.ascending = ascending;
-    if (n > 1) {
-      const int64_t size = core::sample_size(n, self().num_partitions());
-      std::vector<std::pair<owned_t<K>, double>> keys;
-      self().act(core::SampleKeys<K, V>{{size}, {static_cast<uint64_t>(self().id().value)}},
-                 self().all(), "sortByKey", site, [&](int32_t, core::KeySample<K> sample) {
-                   const double weight =
-                       static_cast<double>(sample.seen) / static_cast<double>(sample.keys.size());
-                   for (auto& key : sample.keys) keys.emplace_back(std::move(key), weight);
-                 });
-      range.bounds = core::range_bounds(std::move(keys), n);
-    }
+    if (n > 1) range.bounds = core::range_bounds(sampled_keys(n, site), n);
     Bytes parameters;
     Encoder out(parameters);
     core::encode(out, range.ascending);
@@ -448,11 +497,43 @@ class PairOperations<std::pair<K, V>> {
     return {core::Partitioner::Kind::Range, static_cast<int32_t>(range.bounds.size()) + 1,
             std::move(parameters)};
   }
+  /// Keys, and how many records each stands for. Partitions with so many records that their keys
+  /// would stand for too many are looked at again.
+  std::vector<std::pair<owned_t<K>, double>> sampled_keys(int32_t n, Site site) const {
+    const auto seed = static_cast<uint64_t>(self().id().value);
+    const int64_t reservoir = core::reservoir_size(n, self().num_partitions());
+    std::vector<core::KeySample<K>> samples(self().all().size());
+    int64_t total = 0;
+    self().act(core::SampleKeys<K, V>{{reservoir}, {seed}}, self().all(), "sortByKey", site,
+               [&](int32_t p, core::KeySample<K> sample) {
+                 total += sample.seen;
+                 samples[static_cast<size_t>(p)] = std::move(sample);
+               });
+    std::vector<std::pair<owned_t<K>, double>> keys;
+    const auto add = [&](std::vector<owned_t<K>>& some, double weight) {
+      for (auto& key : some) keys.emplace_back(std::move(key), weight);
+    };
+    const double fraction =
+        std::min(core::sample_size(n) / static_cast<double>(std::max<int64_t>(total, 1)), 1.0);
+    std::vector<int32_t> again;
+    for (const int32_t p : self().all()) {
+      auto& sample = samples[static_cast<size_t>(p)];
+      const auto seen = static_cast<double>(sample.seen);
+      if (fraction * seen > static_cast<double>(reservoir))
+        again.push_back(p);
+      else
+        add(sample.keys, seen / static_cast<double>(sample.keys.size()));
+    }
+    if (!again.empty())
+      self().act(core::SampleShare<K, V>{{fraction}, {seed}}, again, "sortByKey", site,
+                 [&](int32_t, std::vector<owned_t<K>> some) { add(some, 1 / fraction); });
+    return keys;
+  }
   template <class... W>
-  auto cogroup_all(int32_t n, const char* operation, Site site,
+  auto cogroup_all(const core::Into& into, const char* operation, Site site,
                    const Rdd<std::pair<K, W>>&... inputs) const {
     const std::vector<core::NodePtr> nodes{inputs.node()...};
-    return cogroup_by(core::choose_partitioner(self().context(), nodes, n), operation, site,
+    return cogroup_by(core::choose_partitioner(self().context(), nodes, into), operation, site,
                       inputs...);
   }
   template <class... W>
@@ -465,10 +546,10 @@ class PairOperations<std::pair<K, V>> {
         std::move(node), {"CoGroupedRDD", operation, site}, {inputs.by_key(partitioner)...});
   }
   template <class W, bool kLeft, bool kRight>
-  auto join_as(const Rdd<std::pair<K, W>>& other, int32_t n, const char* operation,
+  auto join_as(const Rdd<std::pair<K, W>>& other, const core::Into& into, const char* operation,
                Site site) const {
     const std::vector<core::NodePtr> nodes{self().node(), other.node()};
-    const auto partitioner = core::choose_partitioner(self().context(), nodes, n);
+    const auto partitioner = core::choose_partitioner(self().context(), nodes, into);
     using Node = core::JoinNode<K, V, W, kLeft, kRight>;
     auto node = std::make_unique<Node>();
     node->partitioner = partitioner;

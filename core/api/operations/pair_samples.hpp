@@ -22,13 +22,13 @@ struct InRange {
 template <class K>
 struct SampleByKey {
   Datum<bool> with_replacement;
-  Datum<std::map<owned_t<K>, double>> fractions;
+  Datum<MapBy<owned_t<K>, double>> fractions;
   Datum<uint64_t> seed;
   auto parts() const { return std::tie(with_replacement, fractions, seed); }
   struct Step {
     Random random;
     bool with_replacement;
-    const std::map<owned_t<K>, double>* fractions;
+    const MapBy<owned_t<K>, double>* fractions;
     template <class T>
     bool operator()(T&& record, const Sink<T>& out) {
       const auto found = fractions->find(own<K>(K(record.first)));
@@ -44,15 +44,15 @@ struct SampleByKey {
   }
 };
 template <class K>
-using Quotas = std::map<owned_t<K>, Quota>;
+using Quotas = MapBy<owned_t<K>, Quota>;
 
 /// A partition's keys and how often they are there.
 template <class K>
 struct CountKeysHere {
   auto parts() const { return std::tie(); }
   template <class T>
-  std::map<owned_t<K>, int64_t> operator()(Cursor<T>& in, TaskContext& context) const {
-    std::map<owned_t<K>, int64_t> counts;
+  MapBy<owned_t<K>, int64_t> operator()(Cursor<T>& in, TaskContext& context) const {
+    MapBy<owned_t<K>, int64_t> counts;
     drive<T>(in, context, [&](T&& r) { return ++counts[own<K>(std::move(r.first))], true; });
     return counts;
   }
@@ -110,9 +110,9 @@ template <class K, class V, class F>
 struct ReduceByKeyHere {
   F f;
   auto parts() const { return std::tie(f); }
-  std::map<owned_t<K>, owned_t<V>> operator()(Cursor<std::pair<K, V>>& in,
-                                              TaskContext& context) const {
-    std::map<owned_t<K>, owned_t<V>> sums;
+  MapBy<owned_t<K>, owned_t<V>> operator()(Cursor<std::pair<K, V>>& in,
+                                           TaskContext& context) const {
+    MapBy<owned_t<K>, owned_t<V>> sums;
     drive<std::pair<K, V>>(in, context, [&](std::pair<K, V>&& r) {
       add(sums, own<K>(std::move(r.first)), std::move(r.second));
       return true;
@@ -120,7 +120,7 @@ struct ReduceByKeyHere {
     return sums;
   }
   template <class Value>
-  void add(std::map<owned_t<K>, owned_t<V>>& sums, owned_t<K> key, Value&& value) const {
+  void add(MapBy<owned_t<K>, owned_t<V>>& sums, owned_t<K> key, Value&& value) const {
     const auto found = sums.find(key);
     if (found == sums.end())
       sums.emplace(std::move(key), own<V>(V(std::forward<Value>(value))));
@@ -147,8 +147,8 @@ class PairSamples<std::pair<K, V>> {
   }
   /// Of each key about its fraction of the records. Errors: std::invalid_argument; a task fails for
   /// a key without a fraction.
-  Self sample_by_key(bool with_replacement, std::map<owned_t<K>, double> fractions, uint64_t seed,
-                     Site site = Site::current()) const {
+  Self sample_by_key(bool with_replacement, core::MapBy<owned_t<K>, double> fractions,
+                     uint64_t seed, Site site = Site::current()) const {
     std::vector<double> all;
     for (const auto& [key, fraction] : fractions) all.push_back(fraction);
     core::require_fractions(with_replacement, all);
@@ -158,14 +158,14 @@ class PairSamples<std::pair<K, V>> {
   }
   /// Of each key exactly ⌈its fraction × its number⌉ records; keys without a fraction have none. A
   /// job counts the keys first. Errors: std::invalid_argument. Source: Spark sampleByKeyExact.
-  Self sample_by_key_exact(bool with_replacement, const std::map<owned_t<K>, double>& fractions,
+  Self sample_by_key_exact(bool with_replacement, const core::MapBy<owned_t<K>, double>& fractions,
                            uint64_t seed, Site site = Site::current()) const {
     std::vector<double> all;
     for (const auto& [key, fraction] : fractions) all.push_back(fraction);
     core::require_fractions(with_replacement, all);
     std::vector<core::Quotas<K>> quotas(static_cast<size_t>(self().num_partitions()));
     self().act(core::CountKeysHere<K>{}, self().all(), "sampleByKeyExact", site,
-               [&](int32_t partition, const std::map<owned_t<K>, int64_t>& counts) {
+               [&](int32_t partition, const core::MapBy<owned_t<K>, int64_t>& counts) {
                  for (const auto& [key, n] : counts)
                    quotas[static_cast<size_t>(partition)][key].records = n;
                });
@@ -182,20 +182,22 @@ class PairSamples<std::pair<K, V>> {
         "sampleByKeyExact", site, true, true);
   }
   /// About how many different values each key has.
-  auto count_approx_distinct_by_key(double relative_sd = 0.05, int32_t n = 0,
+  auto count_approx_distinct_by_key(double relative_sd = 0.05, const core::Into& into = 0,
                                     Site site = Site::current()) const {
     return self()
         .aggregate_by_key(core::HyperLogLog::of(relative_sd), core::AddToSketch{},
-                          core::MergeSketches{}, n, site)
+                          core::MergeSketches{}, into, site)
         .map_values(core::EstimateOf{}, site);
   }
   /// As reduce_by_key(), merged at the driver without a shuffle.
   template <class F>
-  std::map<owned_t<K>, owned_t<V>> reduce_by_key_locally(F f, Site site = Site::current()) const {
+  core::MapBy<owned_t<K>, owned_t<V>> reduce_by_key_locally(F f,
+                                                            Site site = Site::current()) const {
+    core::check_ordered<owned_t<K>>();
     const core::ReduceByKeyHere<K, V, F> reduce{std::move(f)};
-    std::map<owned_t<K>, owned_t<V>> sums;
+    core::MapBy<owned_t<K>, owned_t<V>> sums;
     self().act(reduce, self().all(), "reduceByKeyLocally", site,
-               [&](int32_t, std::map<owned_t<K>, owned_t<V>> part) {
+               [&](int32_t, core::MapBy<owned_t<K>, owned_t<V>> part) {
                  for (auto& [key, value] : part) reduce.add(sums, key, core::release<V>(value));
                });
     return sums;

@@ -9,14 +9,21 @@
 #include "core/api/steps/transform.hpp"
 
 namespace tinderbox {
+namespace {
+
+/// Nothing is larger, or smaller, than NaN. Source: java.lang.Math.max, min.
+double larger(double a, double b) { return a != a || b != b ? a + b : std::max(a, b); }
+double smaller(double a, double b) { return a != a || b != b ? a + b : std::min(a, b); }
+
+}  // namespace
 
 void StatCounter::add(double value) {
   const double delta = value - mu;
   ++n;
   mu += delta / static_cast<double>(n);
   m2 += delta * (value - mu);
-  largest = std::max(largest, value);
-  smallest = std::min(smallest, value);
+  largest = larger(largest, value);
+  smallest = smaller(smallest, value);
 }
 
 void StatCounter::merge(const StatCounter& other) {
@@ -36,8 +43,8 @@ void StatCounter::merge(const StatCounter& other) {
     mu = (mu * a + other.mu * b) / (a + b);
   m2 += other.m2 + delta * delta * a * b / (a + b);
   n += other.n;
-  largest = std::max(largest, other.largest);
-  smallest = std::min(smallest, other.smallest);
+  largest = larger(largest, other.largest);
+  smallest = smaller(smallest, other.smallest);
 }
 
 double StatCounter::variance() const {

@@ -6,6 +6,7 @@
 #include "core/api/steps/action.hpp"
 #include "core/api/steps/cursor.hpp"
 #include "core/api/steps/narrow.hpp"
+#include "core/api/steps/order.hpp"
 
 namespace tinderbox::core {
 
@@ -113,13 +114,13 @@ struct Plus {
 struct Larger {
   template <class A, class B>
   A operator()(A&& a, B&& b) const {
-    return a < b ? A(std::forward<B>(b)) : std::forward<A>(a);
+    return before(a, b) ? A(std::forward<B>(b)) : std::forward<A>(a);
   }
 };
 struct Smaller {
   template <class A, class B>
   A operator()(A&& a, B&& b) const {
-    return b < a ? A(std::forward<B>(b)) : std::forward<A>(a);
+    return before(b, a) ? A(std::forward<B>(b)) : std::forward<A>(a);
   }
 };
 template <class Less>

@@ -28,16 +28,24 @@ Partitioner default_partitioner(Context& context, std::span<const NodePtr> input
   return hash_partitioner(std::max(count, 1));
 }
 
-Partitioner choose_partitioner(Context& context, std::span<const NodePtr> inputs, int32_t n) {
-  if (n < 0)
-    throw std::invalid_argument("Number of partitions (" + std::to_string(n) +
-                                ") cannot be negative.");
+Partitioner choose_partitioner(Context& context, std::span<const NodePtr> inputs,
+                               const Into& into) {
+  if (into.partitioner) return *into.partitioner;
+  const int32_t n = choose_count(into.n, 0);
   return n > 0 ? hash_partitioner(n) : default_partitioner(context, inputs);
 }
 
-int64_t sample_size(int32_t n, int32_t input_partitions) {
-  const double wanted = std::min(20.0 * n, 1e6);
-  return static_cast<int64_t>(std::ceil(3.0 * wanted / std::max(input_partitions, 1)));
+int32_t choose_count(int32_t n, int32_t otherwise) {
+  if (n < 0)
+    throw std::invalid_argument("Number of partitions (" + std::to_string(n) +
+                                ") cannot be negative.");
+  return n > 0 ? n : otherwise;
+}
+
+double sample_size(int32_t n) { return std::min(20.0 * n, 1e6); }
+
+int64_t reservoir_size(int32_t n, int32_t input_partitions) {
+  return static_cast<int64_t>(std::ceil(3.0 * sample_size(n) / std::max(input_partitions, 1)));
 }
 
 void fail_partition(int32_t got, int32_t n) {

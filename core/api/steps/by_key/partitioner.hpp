@@ -6,7 +6,7 @@
 
 #include "core/api/context.hpp"
 #include "core/api/steps/by_key/sort_prefix.hpp"
-#include "core/api/steps/owned.hpp"
+#include "core/api/steps/order.hpp"
 #include "core/plan/task.hpp"
 #include "core/shuffle/hash.hpp"
 
@@ -18,7 +18,7 @@ struct KeyBytes {
   static_assert(
       !Container<K> || TextLike<K> || !requires { typename K::hasher; },
       "an unordered container cannot be a key: equal ones may have different bytes");
-  static constexpr bool kMemory = kPlainMemory<K> && !std::is_floating_point_v<K>;
+  static constexpr bool kMemory = kPlainMemory<K> && !holds_floating<K>();
   /// A view of the key itself or of `scratch`.
   static std::string_view view(const K& key, Bytes& scratch) {
     if constexpr (TextLike<K>)
@@ -28,9 +28,11 @@ struct KeyBytes {
     else {
       scratch.clear();
       Encoder out(scratch);
-      if constexpr (std::is_floating_point_v<K>)
-        core::encode<K>(out, key + K{0});  // -0.0 is 0.0
-      else
+      if constexpr (holds_floating<K>()) {
+        K canonical = key;
+        make_canonical(canonical);
+        core::encode<K>(out, canonical);
+      } else
         core::encode<K>(out, key);
       return scratch;
     }
@@ -98,7 +100,8 @@ class PartitionOf {
       if (!SortPrefix<K>::kExact && at < n && prefixes_[at] == prefix) {
         const auto end = std::upper_bound(prefixes_.begin(), prefixes_.end(), prefix);
         at = static_cast<size_t>(std::lower_bound(bounds + static_cast<ptrdiff_t>(at),
-                                                  bounds + (end - prefixes_.begin()), key) -
+                                                  bounds + (end - prefixes_.begin()), key,
+                                                  Before{}) -
                                  bounds);
       }
       return static_cast<int32_t>(range_->ascending ? at : n - at);
@@ -123,9 +126,19 @@ class PartitionOf {
 /// Source: Spark Partitioner.defaultPartitioner (spec/08 §3).
 Partitioner default_partitioner(Context& context, std::span<const NodePtr> inputs);
 inline Partitioner hash_partitioner(int32_t n) { return {Partitioner::Kind::Hash, n, {}}; }
-/// `n` partitions if given (0: not), else the default.
-/// Errors: throws std::invalid_argument when n is negative.
-Partitioner choose_partitioner(Context& context, std::span<const NodePtr> inputs, int32_t n);
+/// Where an operation by key puts its results: `n` partitions by hash (0: as the default
+/// partitioner says), or those of a partitioner.
+struct Into {
+  Into(int32_t count) : n(count) {}  // NOLINT(google-explicit-constructor): Spark has overloads
+  Into(Partitioner one) : partitioner(std::move(one)) {}  // NOLINT(google-explicit-constructor)
+  bool told() const { return partitioner || n != 0; }
+  int32_t n = 0;
+  std::optional<Partitioner> partitioner;
+};
+/// Errors: throws std::invalid_argument when there is no such number of partitions.
+Partitioner choose_partitioner(Context& context, std::span<const NodePtr> inputs, const Into& into);
+/// `n` partitions if given (0: not), else `otherwise`. Errors: as above.
+int32_t choose_count(int32_t n, int32_t otherwise);
 /// The error of a partition function: throws std::invalid_argument.
 [[noreturn]] void fail_partition(int32_t got, int32_t n);
 

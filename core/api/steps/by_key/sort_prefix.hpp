@@ -45,6 +45,7 @@ template <>
 struct SortPrefix<double> {
   static constexpr bool kExact = true;
   static uint64_t of(double key) {
+    if (key != key) return ~uint64_t{0};                   // NaN is last
     const auto bits = std::bit_cast<uint64_t>(key + 0.0);  // -0.0 is 0.0
     return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
   }

@@ -8,7 +8,7 @@
 
 #include "core/api/steps/by_key/sort_prefix.hpp"
 #include "core/api/steps/held_bytes.hpp"
-#include "core/api/steps/owned.hpp"
+#include "core/api/steps/order.hpp"
 
 namespace tinderbox::core {
 
@@ -27,7 +27,7 @@ void sort_places(std::vector<SortEntry>& places, bool ascending, KeyAt key_at) {
   sort_by_prefix(places);
   if constexpr (!SortPrefix<K>::kExact) {
     const auto by_key = [&](const SortEntry& a, const SortEntry& b) {
-      return ascending ? key_at(a.at) < key_at(b.at) : key_at(b.at) < key_at(a.at);
+      return ascending ? before(key_at(a.at), key_at(b.at)) : before(key_at(b.at), key_at(a.at));
     };
     for (auto first = places.begin(), last = first; first != places.end(); first = last) {
       while (last != places.end() && last->prefix == first->prefix) ++last;

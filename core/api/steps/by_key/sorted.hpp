@@ -75,7 +75,7 @@ class SpillingSorter {
       if (a->prefix != b->prefix) return a->prefix > b->prefix;
       if constexpr (Prefix::kExact) return false;
       const K &x = a->record->first, &y = b->record->first;
-      return ascending ? y < x : x < y;
+      return ascending ? before(y, x) : before(x, y);
     }
   };
 
@@ -146,18 +146,39 @@ class SortedNode final : public OperatorNode<SortedNode<K, V>, std::pair<K, V>> 
   void encode(Encoder& out) const { core::encode(out, ascending_); }
   std::unique_ptr<Cursor<Record>> open(int32_t partition, TaskContext& context) const override {
     auto cursor = std::make_unique<SortedCursor>(context, ascending_);
-    ShuffleReader reader(context, {std::get<ShufflePtr>(this->dependencies.at(0))->id, partition});
-    while (const auto piece = reader.next()) {
-      check_killed(context);
-      Bytes records = reader.take(*piece);
-      cursor->sorter.add(std::move(records), reader.part_read());
-    }
+    if (const auto* shuffle = std::get_if<ShufflePtr>(&this->dependencies.at(0)))
+      add_shuffled({(*shuffle)->id, partition}, context, cursor->sorter);
+    else
+      add_records(partition, context, cursor->sorter);
     cursor->sorter.finish();
-    context.metrics.shuffle_read_records += cursor->sorter.added();
     return cursor;
   }
 
  private:
+  static void add_shuffled(const ShuffleRead& read, TaskContext& context,
+                           SpillingSorter<K, V>& sorter) {
+    ShuffleReader reader(context, read);
+    while (const auto piece = reader.next()) {
+      check_killed(context);
+      Bytes records = reader.take(*piece);
+      sorter.add(std::move(records), reader.part_read());
+    }
+    context.metrics.shuffle_read_records += sorter.added();
+  }
+  /// Of a parent that is partitioned already.
+  void add_records(int32_t partition, TaskContext& context, SpillingSorter<K, V>& sorter) const {
+    constexpr size_t kPiece = 256 << 10;
+    Bytes piece;
+    const auto add = [&] { sorter.add(std::exchange(piece, {}), 1); };
+    drive<Record>(*open_parent<Record>(*this, 0, partition, context), context,
+                  [&](Record&& record) {
+                    Encoder out(piece);
+                    core::encode<Record>(out, record);
+                    if (piece.size() >= kPiece) add();
+                    return true;
+                  });
+    add();
+  }
   struct SortedCursor final : Cursor<Record> {
     SortedCursor(TaskContext& context, bool ascending) : sorter(context, ascending) {}
     bool next(Sink<Record> out) override { return sorter.next(out); }

@@ -139,8 +139,8 @@ TEST_CASE("R37 count_approx_distinct_by_key counts values of each key", "[rdd]")
   for (int key = 1; key <= 20; ++key)
     for (int v = 0; v < key * 50; ++v) all.insert(all.end(), 2, {key, v});
   for (const auto& [key, n] :
-       context.parallelize(all, 7).count_approx_distinct_by_key(0.02).collect())
-    CHECK(std::abs(static_cast<double>(n) / (key * 50) - 1) < 0.1);
+       context.parallelize(all, 7).count_approx_distinct_by_key(0.0025).collect())
+    CHECK(std::abs(static_cast<double>(n) / (key * 50) - 1) < 0.01);
 }
 
 TEST_CASE("reduce_by_key_locally gives a map, without a shuffle", "[rdd]") {
