@@ -140,6 +140,10 @@ int run(Context& context, std::span<const std::string>) {
   copies.lose_a_holder("MEMORY_ONLY_2", MEMORY_ONLY_2);
   copies.lose_a_holder("DISK_ONLY_2", DISK_ONLY_2);
   copies.lose_a_holder("MEMORY_AND_DISK_SER_2", MEMORY_AND_DISK_SER_2);
+  copies.lose_a_holder("MEMORY_ONLY_SER_2", MEMORY_ONLY_SER_2);
+  copies.lose_a_holder("MEMORY_AND_DISK_2", MEMORY_AND_DISK_2);
+  copies.lose_a_holder("DISK_ONLY_3", DISK_ONLY_3);
+  copies.lose_a_holder("OFF_HEAP", OFF_HEAP);
   copies.lose_a_holder("MEMORY_ONLY", MEMORY_ONLY);
   copies.lose_a_holder("DISK_ONLY", DISK_ONLY);
   std::printf("copies: right results\n");

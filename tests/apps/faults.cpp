@@ -170,6 +170,39 @@ void crash_in_task(Fault& f) {
   require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
 }
 
+/// With exit code 0 an executor is as lost as with any other.
+void exit_with_0(Fault& f) {
+  const std::string message = failure_of(f, [](int64_t x) {
+    if (x == 1) _exit(0);
+  });
+  require(message.find("failed 4 times") != std::string::npos,
+          "not 'failed 4 times' but: " + message);
+  require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
+}
+
+/// User code writes where nothing is, divides by zero: the error says by which signal it ended.
+void fault_in_task(Fault& f) {
+  const auto ended_by = [&](auto act, const std::string& signal) {
+    const std::string message = failure_of(f, act);
+    require(message.find("Task 3 in stage") != std::string::npos &&
+                message.find("failed 4 times") != std::string::npos &&
+                message.find(signal) != std::string::npos,
+            "not 'Task 3 … failed 4 times … " + signal + "' but: " + message);
+    require(f.context.range(0, 10, 1, 4).count() == 10, "the next job has a wrong result");
+  };
+  ended_by(
+      [](int64_t x) {
+        if (x == 3) *reinterpret_cast<volatile int*>(x) = 1;
+      },
+      "SIGSEGV");
+  ended_by(
+      [](int64_t x) {
+        volatile int64_t zero = 0;
+        if (x == 3) zero = x / zero;
+      },
+      "SIGFPE");
+}
+
 /// A task without memory takes its executor with it: others of it would fail as well.
 void exhaust_memory(Fault& f) {
   const std::string message = failure_of(f, [](int64_t x) {
@@ -256,6 +289,10 @@ int run(Context& context, std::span<const std::string> args) {
     lose_map_outputs(f);
   else if (args[0] == "exit")
     exit_in_task(f);
+  else if (args[0] == "exit-0")
+    exit_with_0(f);
+  else if (args[0] == "fault")
+    fault_in_task(f);
   else if (args[0] == "crash")
     crash_in_task(f);
   else if (args[0] == "memory")

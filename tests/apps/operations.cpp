@@ -464,8 +464,21 @@ void statistics(const Case& k) {
   k.near("pop_stdev", numbers.pop_stdev(), std::sqrt(squares / n));
   k.near("sample_variance", numbers.sample_variance(), squares / (n - 1));
   k.near("sample_stdev", numbers.sample_stdev(), std::sqrt(squares / (n - 1)));
-  const auto even = numbers.histogram(4).second;
-  k.same("histogram", std::accumulate(even.begin(), even.end(), int64_t{0}), std::ssize(k.data));
+  const auto [low, high] =
+      std::minmax_element(k.data.begin(), k.data.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto least = static_cast<double>(low->second), most = static_cast<double>(high->second);
+  const auto [bounds, counts] = numbers.histogram(4);
+  const bool one = least == most;  // then there is one bucket
+  k.require("histogram: bounds",
+            bounds.size() == (one ? 2 : 5) && bounds.front() == least && bounds.back() == most);
+  std::vector<int64_t> even(bounds.size() - 1);
+  for (const auto& [key, value] : k.data) {
+    const auto v = static_cast<double>(value);
+    const auto above = std::upper_bound(bounds.begin() + 1, bounds.end() - 1, v);
+    ++even[static_cast<size_t>(above - bounds.begin() - 1)];
+  }
+  k.same("histogram", counts, even);
 }
 
 /// Beside the caller, and by time: with enough of it they are exact.

@@ -12,19 +12,7 @@ chmod 777 "$dir"
 
 words_of() { cat "$dir/$1"/part-* | LC_ALL=C sort; }
 expected_words() { tr -s '[:space:]' '\n' <"$book" | grep -v '^$' | LC_ALL=C sort | uniq -c | awk '{print $2 "\t" $1}' | LC_ALL=C sort; }
-# By another program: pages that nobody links to have no rank.
-ranks() {
-  awk '{ from[NR] = $1; to[NR] = $2; ++out[$1]; rank[$1] = 1 }
-    END {
-      for (i = 0; i < 10; ++i) {
-        split("", got)
-        for (n = 1; n <= NR; ++n) if (from[n] in rank) got[to[n]] += rank[from[n]] / out[from[n]]
-        split("", rank)
-        for (page in got) rank[page] = 0.15 + 0.85 * got[page]
-      }
-      for (page in rank) printf "%s has rank: %.6f.\n", page, rank[page]
-    }' "$dir/edges" | sort
-}
+ranks() { awk -f tests/scripts/page_ranks.awk "$dir/edges" | sort; }
 
 word_count() {
   # shellcheck disable=SC2046  # words

@@ -30,6 +30,8 @@ check "an executor is killed while it runs tasks" run_fault executor
 check "the holder of map outputs is killed between the stages" run_fault map-output
 check "a task ends its process: the job fails after 4 attempts, the next one works" run_fault exit
 check "a task crashes at its first record: it is the one that is blamed" run_fault crash
+check "a task ends its process with exit code 0: the same" run_fault exit-0
+check "a segmentation fault, a division by zero: four attempts, and the error names the signal" run_fault fault
 check "a task runs out of memory: its executor ends with it" run_fault memory
 check "a user function throws: the job fails after 4 attempts with the message" run_fault throw
 check "a worker is killed while its executor runs tasks" run_fault worker
