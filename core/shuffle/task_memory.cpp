@@ -14,7 +14,8 @@ constexpr int64_t kStep = 1 << 20;
 
 bool TaskMemory::grow(int64_t bytes) {
   const int64_t more = std::max({bytes - limit_, limit_ / 4, kStep});
-  const int64_t given = context_.services->memory().acquire(context_.id, more, context_.killed);
+  const int64_t given =
+      context_.services->memory().acquire(context_.id, more, context_.killed, storing_);
   acquired_ += given;
   limit_ += given;
   context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, limit_);

@@ -9,7 +9,9 @@ namespace tinderbox::core {
 /// a step that gets nothing else can still work. Thread: one task's.
 class TaskMemory {
  public:
-  explicit TaskMemory(TaskContext& context) : context_(context) {}
+  /// `storing`: the Rdd that the step keeps partitions of. Its blocks are not thrown out for it.
+  explicit TaskMemory(TaskContext& context, RddId storing = {})
+      : context_(context), storing_(storing) {}
   ~TaskMemory() { release(); }
   TaskMemory(const TaskMemory&) = delete;
   TaskMemory& operator=(const TaskMemory&) = delete;
@@ -27,6 +29,7 @@ class TaskMemory {
   bool grow(int64_t bytes);
 
   TaskContext& context_;
+  const RddId storing_;
   int64_t limit_ = kFree;
   int64_t acquired_ = 0;
 };

@@ -80,12 +80,12 @@ BlockManager::BlockManager(net::Files& files, BlockManagerOptions options, DiskS
       pool_(options.memory,
             static_cast<int64_t>(static_cast<double>(options.memory) * options.storage_fraction)),
       memory_(pool_) {
-  pool_.on_shortage([this](int64_t size) {
+  pool_.on_shortage([this](int64_t size, RddId keep) {
     net::Lock one_at_a_time(put_mutex_);
     std::vector<MemoryBlock> victims;
     {
       net::Lock lock(mutex_);
-      victims = memory_.oldest(size);
+      victims = memory_.oldest(size, keep);
     }
     throw_out(victims);
   });

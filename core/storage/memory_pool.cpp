@@ -12,7 +12,8 @@ int64_t MemoryPool::grant(TaskId task, int64_t bytes) const {
   return std::clamp<int64_t>(share_of(held_.size()) - held_.at(task), 0, bytes);
 }
 
-int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed) {
+int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed,
+                            RddId storing) {
   net::Lock lock(mutex_);
   held_.try_emplace(task, 0);
   changed_.notify_all();  // there is one more to share with
@@ -21,7 +22,7 @@ int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>&
     if (const int64_t lack = std::min(wanted - left(), use_.storage - region_);
         lack > 0 && evict_) {
       lock.unlock();
-      evict_(lack);
+      evict_(lack, storing);
       lock.lock();
       wanted = grant(task, bytes);
     }

@@ -23,12 +23,15 @@ class MemoryPool {
   };
   /// Shape: region ≤ size.
   MemoryPool(int64_t size, int64_t storage_region) : size_(size), region_(storage_region) {}
-  /// Called, without a lock, with how many bytes of blocks should go. Before tasks run.
-  void on_shortage(std::function<void(int64_t)> evict) { evict_ = std::move(evict); }
+  /// Makes room: blocks of so many bytes should go, but none of `keep`.
+  using Evict = std::function<void(int64_t bytes, RddId keep)>;
+  /// What is called, without a lock, when tasks lack memory that blocks have. Before tasks run.
+  void on_shortage(Evict evict) { evict_ = std::move(evict); }
 
   /// Gives a task up to `bytes`. Of n tasks that want memory each gets at most 1/n; while others
   /// leave it less than 1/2n it waits, but not for ever: they may be waiting for it elsewhere.
-  int64_t acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed);
+  /// `storing`: the Rdd that it is for, whose blocks are not thrown out for one more of them.
+  int64_t acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed, RddId storing = {});
   void release(TaskId task, int64_t bytes);
   /// What each of the tasks that hold some may have in all, as things are.
   int64_t share() const;
@@ -53,7 +56,7 @@ class MemoryPool {
 
   const int64_t size_;
   const int64_t region_;
-  std::function<void(int64_t)> evict_;
+  Evict evict_;
   mutable net::Mutex mutex_;
   net::Condition changed_;
   Use use_ GUARDED_BY(mutex_);

@@ -9,7 +9,7 @@ std::optional<std::vector<MemoryBlock>> MemoryStore::victims(int64_t size, RddId
   std::vector<MemoryBlock> chosen;
   int64_t free = pool_.free();
   for (auto it = blocks_.begin(); it != blocks_.end() && free < size; ++it) {
-    if (rdd.value >= 0 && it->rdd == rdd) continue;
+    if (is_of(*it, rdd)) continue;
     free += static_cast<int64_t>(it->bytes.size());
     chosen.push_back(*it);
   }
@@ -17,10 +17,11 @@ std::optional<std::vector<MemoryBlock>> MemoryStore::victims(int64_t size, RddId
   return chosen;
 }
 
-std::vector<MemoryBlock> MemoryStore::oldest(int64_t size) const {
+std::vector<MemoryBlock> MemoryStore::oldest(int64_t size, RddId keep) const {
   std::vector<MemoryBlock> chosen;
   for (const MemoryBlock& block : blocks_) {
     if (size <= 0) break;
+    if (is_of(block, keep)) continue;
     size -= static_cast<int64_t>(block.bytes.size());
     chosen.push_back(block);
   }

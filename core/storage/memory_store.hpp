@@ -29,8 +29,9 @@ class MemoryStore {
   /// Blocks that must go before `size` bytes of `rdd` fit, least recently used first; blocks of the
   /// same Rdd are never among them. nullopt: it does not fit, whatever goes.
   std::optional<std::vector<MemoryBlock>> victims(int64_t size, RddId rdd) const;
-  /// The least recently used ones with `size` bytes together; all, if they have less.
-  std::vector<MemoryBlock> oldest(int64_t size) const;
+  /// The least recently used ones with `size` bytes together; all, if they have less. None of them
+  /// is of the Rdd `keep`.
+  std::vector<MemoryBlock> oldest(int64_t size, RddId keep) const;
   /// False: the pool has no room. A block of that name must not be there.
   bool insert(MemoryBlock block);
   /// Counts as a use.
@@ -44,6 +45,9 @@ class MemoryStore {
   const std::list<MemoryBlock>& blocks() const { return blocks_; }
 
  private:
+  static bool is_of(const MemoryBlock& block, RddId rdd) {
+    return rdd.value >= 0 && block.rdd == rdd;
+  }
   MemoryPool& pool_;
   std::list<MemoryBlock> blocks_;
   std::unordered_map<std::string, std::list<MemoryBlock>::iterator> places_;

@@ -96,8 +96,8 @@ class EncodedCursor final : public Cursor<T> {
 /// level says so, in a file. Source: Spark MemoryStore.putIteratorAsBytes. Thread: one task's.
 class Unrolling {
  public:
-  Unrolling(TaskContext& context, StorageLevel level)
-      : context_(context), level_(level), memory_(context) {}
+  Unrolling(TaskContext& context, const Node& node)
+      : context_(context), level_(unpack_level(node.storage_bits)), memory_(context, node.id) {}
   ~Unrolling();
   Unrolling(const Unrolling&) = delete;
   Unrolling& operator=(const Unrolling&) = delete;
@@ -149,7 +149,7 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
   auto cursor = node.open(partition, context);
   Payload records;
   {
-    Unrolling unrolling(context, unpack_level(node.storage_bits));
+    Unrolling unrolling(context, node);
     Encoder out(unrolling.bytes());
     auto put = [&](T&& record) { return encode<T>(out, record), true; };
     const Sink<T> sink = sink_to<T>(put);

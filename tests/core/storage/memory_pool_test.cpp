@@ -67,7 +67,7 @@ TEST_CASE("tasks throw blocks out until these have their region left; blocks nev
           "[storage]") {
   MemoryPool pool(1000, 400);
   std::vector<int64_t> asked;
-  pool.on_shortage([&](int64_t bytes) {
+  pool.on_shortage([&](int64_t bytes, RddId) {
     asked.push_back(bytes);
     pool.give_storage(bytes);
   });
@@ -101,7 +101,7 @@ TEST_CASE("blocks that are thrown out for tasks go to disk as their levels say",
 
 TEST_CASE("many threads: nothing is given twice, nothing is lost", "[storage]") {
   MemoryPool pool(10000, 3000);
-  pool.on_shortage([](int64_t) {});
+  pool.on_shortage([](int64_t, RddId) {});
   std::vector<std::thread> threads;
   std::atomic<bool> over{false};
   for (int t = 0; t < 3; ++t)
