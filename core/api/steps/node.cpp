@@ -1,9 +1,18 @@
 #include "core/api/steps/node.hpp"
 
+#include <utility>
+
 #include "core/plan/bytes.hpp"
 #include "core/plan/or_throw.hpp"
 
 namespace tinderbox::core {
+namespace {
+
+/// What a level without disk may hold beyond its room until its batch ends, as only then the
+/// records can go on to their reader. More goes into a file, be it only for this one reader.
+constexpr int64_t kOverrun = 4 << 20;
+
+}  // namespace
 
 void fail_type(const Node& node) {
   throw DecodeError("Rdd " + std::to_string(node.id.value) +
@@ -35,11 +44,30 @@ Unrolling::~Unrolling() {
   if (!path_.empty()) (void)context_.services->files().remove(path_);
 }
 
-bool Unrolling::has_room() {
-  if (memory_.hold(static_cast<int64_t>(bytes_.capacity()))) return true;
-  if (!level_.disk) return false;
-  write();
-  return true;
+void Unrolling::close_chunk() {
+  held_ += static_cast<int64_t>(bytes_.size());
+  chunks_.push_back(std::exchange(bytes_, {}));
+  if (!full_) {
+    full_ = !memory_.hold(held_ + static_cast<int64_t>(kChunk));
+    room_ = held_;
+  }
+  if (!full_)
+    bytes_.reserve(kChunk + kChunk / 8);
+  else if (level_.disk || file_ || held_ > room_ + kOverrun)
+    write();
+}
+
+Bytes Unrolling::joined() {
+  if (chunks_.empty()) return std::move(bytes_);
+  Bytes all;
+  all.reserve(static_cast<size_t>(held_) + bytes_.size());
+  for (Bytes& chunk : chunks_) {
+    all += chunk;
+    Bytes().swap(chunk);
+  }
+  all += bytes_;
+  Bytes().swap(bytes_);
+  return all;
 }
 
 void Unrolling::write() {
@@ -48,13 +76,18 @@ void Unrolling::write() {
     path_ = temporary_path(context_, "temp_unrolled");
     file_ = or_throw(files.create(path_), "cannot store a partition");
   }
-  or_throw(file_->append(bytes_), "cannot store a partition");
-  Bytes().swap(bytes_);
+  chunks_.push_back(std::exchange(bytes_, {}));
+  for (Bytes& chunk : chunks_) {
+    or_throw(file_->append(chunk), "cannot store a partition");
+    Bytes().swap(chunk);
+  }
+  chunks_.clear();
+  held_ = 0;
   memory_.release();
 }
 
 Payload Unrolling::take() {
-  if (!file_) return Payload(std::move(bytes_));
+  if (!file_) return Payload(joined());
   write();
   or_throw(file_->commit(), "cannot store a partition");
   const auto file = or_throw(context_.services->files().open(path_), "cannot store a partition");

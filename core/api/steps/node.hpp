@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "core/api/closure.hpp"
 #include "core/api/steps/cursor.hpp"
@@ -101,27 +102,42 @@ class Unrolling {
   ~Unrolling();
   Unrolling(const Unrolling&) = delete;
   Unrolling& operator=(const Unrolling&) = delete;
+  /// Where the next record goes.
   Bytes& bytes() { return bytes_; }
-  /// Called after each batch of records. False: there is no room for more.
+  /// Called after each record: one batch may be a whole partition.
   /// Errors: throws std::runtime_error when a disk fails.
-  bool has_room();
+  void added() {
+    if (bytes_.size() >= kChunk) close_chunk();
+  }
+  /// Asked after each batch of records. False: there is no room for more.
+  bool has_room() const { return !full_ || level_.disk; }
+  /// False: its level has no disk, and records that had no room are in a file.
+  bool may_be_stored() const { return !file_ || level_.disk; }
   /// All records; nothing may be added any more.
   Payload take();
 
  private:
+  static constexpr size_t kChunk = 1 << 20;
+  void close_chunk();
+  Bytes joined();
   void write();
   TaskContext& context_;
   const StorageLevel level_;
   TaskMemory memory_;
-  Bytes bytes_;
+  std::vector<Bytes> chunks_;  // all but the last
+  int64_t held_ = 0;           // of them. Unit: bytes
+  int64_t room_ = 0;           // how much of them there was room for
+  bool full_ = false;          // there was no room once
+  Bytes bytes_;                // the last chunk
   std::string path_;
   std::unique_ptr<net::WriteFile> file_;
 };
 
-/// Records of which the first ones were computed already.
+/// Records of which the first ones, or all, were computed already.
 template <class T>
 class ResumedCursor final : public Cursor<T> {
  public:
+  /// `rest`: null when there is none.
   ResumedCursor(Payload first, std::unique_ptr<Cursor<T>> rest)
       : first_(std::move(first)), rest_(std::move(rest)) {}
   bool next(Sink<T> out) override {
@@ -129,9 +145,9 @@ class ResumedCursor final : public Cursor<T> {
       bool going = true;
       auto watched = [&](T&& record) { return going = out(std::move(record)); };
       first_.next(sink_to<T>(watched));
-      return going;
+      return going && (rest_ || !first_.done());
     }
-    return rest_->next(out);
+    return rest_ && rest_->next(out);
   }
 
  private:
@@ -151,15 +167,17 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
   {
     Unrolling unrolling(context, node);
     Encoder out(unrolling.bytes());
-    auto put = [&](T&& record) { return encode<T>(out, record), true; };
+    auto put = [&](T&& record) { return encode<T>(out, record), unrolling.added(), true; };
     const Sink<T> sink = sink_to<T>(put);
     bool more = true;
     do {
       check_killed(context);
       more = cursor->next(sink);
-    } while (unrolling.has_room() && more);
+    } while (more && unrolling.has_room());
     records = unrolling.take();
-    if (more) return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(cursor));
+    if (!more) cursor.reset();
+    if (more || !unrolling.may_be_stored())
+      return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(cursor));
   }
   store(node, partition, context, records);
   return std::make_unique<EncodedCursor<T>>(std::move(records));

@@ -1,12 +1,53 @@
 // How persisted partitions are computed, kept and read, over the real stores.
-#include "core/api/steps/node.hpp"
-
+#include "core/api/steps/narrow.hpp"
 #include "tests/core/api/steps/stored_fixture.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
 using namespace tinderbox::tests;
+
+namespace {
+
+constexpr int kEmitted = 64;  // records of 1 MiB
+
+/// What a whole partition that is emitted in one batch leaves in memory at most.
+struct Emitting {
+  static inline StoredServices* services = nullptr;
+  static inline int64_t peak = 0;
+  static std::string record(int i) {
+    return std::string(static_cast<size_t>(kMiB), static_cast<char>('a' + i % 26));
+  }
+  static auto emit() {
+    return [](int32_t, Partition<std::string>&, Emitter<std::string>& out) {
+      for (int i = 0; i < kEmitted; ++i) {
+        peak = std::max(peak, i * kMiB - services->all_files.appended.load());
+        out(record(i));
+      }
+    };
+  }
+};
+
+/// How many of the emitted records come back as they were.
+int scan_emitted(StoredServices& services, const StorageLevel& level) {
+  Emitting::services = &services;
+  services.all_files.appended = 0;
+  Emitting::peak = 0;
+  PartitionsNode<std::string, decltype(Emitting::emit()), std::string> node(Emitting::emit());
+  node.id = RddId{2};
+  node.storage_bits = pack_level(level);
+  node.dependencies = {NarrowDependency{.parent = std::make_shared<Records>(1, StorageLevel{})}};
+  Reader reader(services);
+  int n = 0;
+  const auto cursor = open_partition<std::string>(node, 0, reader.context);
+  drive<std::string>(*cursor, reader.context, [&](std::string&& record) {
+    n += record == Emitting::record(n) ? 1 : 0;
+    return true;
+  });
+  return n;
+}
+
+}  // namespace
 
 TEST_CASE("of an Rdd that does not fit the first partitions stay: a second scan reads them",
           "[storage]") {
@@ -30,4 +71,31 @@ TEST_CASE("partitions of another Rdd make room for what is kept next", "[storage
   fresh.computed = 0;
   for (int32_t p = 0; p < 4; ++p) CHECK(reader.count(fresh, p) == fresh.count);
   CHECK(fresh.computed == 0);
+}
+
+TEST_CASE("a batch that is a whole partition overruns what there is room for by little",
+          "[storage]") {
+  StoredServices services(16 * kMiB);
+  const bool disk = GENERATE(false, true);
+  CHECK(scan_emitted(services, {.disk = disk, .memory = true}) == kEmitted);
+  CHECK(Emitting::peak >= 12 * kMiB);
+  CHECK(Emitting::peak <= (16 + 6) * kMiB);
+  CHECK(services.all_files.path_of("temp_unrolled").empty());
+  CHECK(services.memory().use().execution == 0);
+  // With disk it is there, in a file; without it is computed again.
+  CHECK(services.blocks->contains("rdd_2_0") == disk);
+  Emitting::peak = 0;
+  CHECK(scan_emitted(services, {.disk = disk, .memory = true}) == kEmitted);
+  CHECK((Emitting::peak == 0) == disk);
+}
+
+TEST_CASE("records of a partition that has no room go to their reader, not to a file",
+          "[storage]") {
+  StoredServices services(4 * kMiB);
+  Records records(1, kMemoryOnly);
+  records.count = 200;  // 12.5 MiB
+  Reader reader(services);
+  CHECK(reader.count(records) == records.count);
+  CHECK(services.all_files.appended == 0);
+  CHECK_FALSE(services.blocks->contains("rdd_1_0"));
 }
