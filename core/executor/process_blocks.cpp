@@ -54,6 +54,7 @@ Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOp
   blocks->id = {options.self, options.host, ""};
   BlockManagerOptions stores = block_manager_options(
       options.conf, net::environment(), allowed_memory(options.memory), net::unique_name());
+  stores.warn = [](const std::string& line) { net::log(net::Level::Warn, "BlockManager", line); };
   blocks->max_ahead = stores.memory / kAheadShare;
   auto manager = BlockManager::open(*blocks->files, std::move(stores), std::move(listener));
   if (!manager) return manager.error();

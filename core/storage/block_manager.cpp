@@ -74,6 +74,7 @@ BlockManager::BlockManager(net::Files& files, BlockManagerOptions options, DiskS
                            BlockListener listener)
     : files_(files),
       listener_(std::move(listener)),
+      warn_(std::move(options.warn)),
       skipped_(std::move(opened.skipped)),
       disk_(files, std::move(opened.directories), options.sub_directories),
       outputs_(files, disk_, options.sub_directories, options.map_outputs),
@@ -87,7 +88,7 @@ BlockManager::BlockManager(net::Files& files, BlockManagerOptions options, DiskS
       net::Lock lock(mutex_);
       victims = memory_.oldest(size, keep);
     }
-    throw_out(victims);
+    (void)throw_out(victims);
   });
 }
 
@@ -128,22 +129,38 @@ void BlockManager::tell(const std::vector<std::string>& blocks) {
   if (!updates.empty() && listener_) listener_(std::move(updates));
 }
 
-void BlockManager::throw_out(const std::vector<MemoryBlock>& victims) {
-  // They are written while they can still be read from memory.
-  std::set<std::string> written;
+void BlockManager::warn(const std::string& block, const char* what, const Error& error) {
+  {
+    net::Lock lock(mutex_);
+    if (!warned_.insert(block).second) return;
+  }
+  if (warn_) warn_(block + " cannot be " + what + " disk: " + error.message);
+}
+
+bool BlockManager::write(const std::string& block, const Payload& bytes) {
+  const Result<bool> written = disk_.put(block, bytes.view());
+  if (!written) warn(block, "written to", written.error());
+  return written && *written;
+}
+
+bool BlockManager::throw_out(const std::vector<MemoryBlock>& victims) {
+  // They are written while they can still be read from memory. What can't be written stays there:
+  // it may be a local checkpoint, which can't be computed again.
+  std::set<std::string> written, staying;
   for (const MemoryBlock& victim : victims)
-    if (victim.level.disk && !disk_.contains(victim.name)) {
-      const Result<bool> put = disk_.put(victim.name, victim.bytes.view());
-      if (put && *put) written.insert(victim.name);
-    }
+    if (victim.level.disk && !disk_.contains(victim.name))
+      (write(victim.name, victim.bytes) ? written : staying).insert(victim.name);
   std::vector<std::string> thrown_out;
   net::Lock lock(mutex_);
-  for (const MemoryBlock& victim : victims)
+  for (const MemoryBlock& victim : victims) {
+    if (staying.contains(victim.name)) continue;
     if (memory_.erase(victim.name))
       thrown_out.push_back(victim.name);
     else if (written.contains(victim.name))
       disk_.remove(victim.name);  // it was removed while it was written
+  }
   tell(thrown_out);
+  return staying.empty();
 }
 
 bool BlockManager::put_in_memory(const MemoryBlock& block) {
@@ -155,9 +172,10 @@ bool BlockManager::put_in_memory(const MemoryBlock& block) {
       victims = memory_.victims(static_cast<int64_t>(block.bytes.size()), block.rdd);
     }
     if (!victims) return false;
-    throw_out(*victims);
+    const bool gone = throw_out(*victims);
     net::Lock lock(mutex_);
-    if (memory_.insert(block)) return true;  // else a task was quicker to take that room
+    if (memory_.insert(block)) return true;
+    if (!gone) return false;  // else a task was quicker to take that room
   }
 }
 
@@ -168,10 +186,7 @@ bool BlockManager::put(const std::string& block, const StorageLevel& level, Payl
   net::Lock one_at_a_time(put_mutex_);
   if (level.memory)
     stored = put_in_memory({.name = block, .rdd = rdd_of(block), .level = level, .bytes = bytes});
-  if (!stored && level.disk) {
-    const Result<bool> written = disk_.put(block, bytes.view());
-    stored = written && *written;
-  }
+  if (!stored && level.disk) stored = write(block, bytes);
   if (!stored || !tell_driver) return stored;
   net::Lock lock(mutex_);
   told_.insert_or_assign(block, level);
@@ -185,7 +200,9 @@ std::optional<Payload> BlockManager::get(const std::string& block) {
     if (const MemoryBlock* found = memory_.get(block)) return found->bytes;
   }
   if (!disk_.contains(block)) return std::nullopt;
-  if (Result<Payload> bytes = disk_.get(block)) return std::move(*bytes);
+  Result<Payload> bytes = disk_.get(block);
+  if (bytes) return std::move(*bytes);
+  if (disk_.contains(block)) warn(block, "read from", bytes.error());  // nobody removed it
   remove(block);
   return std::nullopt;
 }
@@ -231,6 +248,7 @@ void BlockManager::remove_if(const std::function<bool(const std::string&)>& chos
     disk_.remove(name);
     told_.erase(name);
   }
+  std::erase_if(warned_, chosen);
 }
 
 void BlockManager::remove_rdd(RddId rdd) {

@@ -30,6 +30,8 @@ struct BlockManagerOptions {
   double storage_fraction = 0.5;  // of it, which tasks leave to blocks
   size_t sub_directories = 1;
   MapOutputOptions map_outputs;
+  /// Told, one line a block, what a disk did to cached ones. Thread: any.
+  std::function<void(const std::string& line)> warn = {};
 };
 /// Sizes and keys from the conf; `process_memory` is what spark.executor.memory or
 /// spark.driver.memory says. Local dirs: SPARK_EXECUTOR_DIRS, SPARK_LOCAL_DIRS, else
@@ -84,14 +86,17 @@ class BlockManager {
 
  private:
   bool put_in_memory(const MemoryBlock& block) REQUIRES(put_mutex_);
-  /// Out of memory, to disk if their levels say so.
-  void throw_out(const std::vector<MemoryBlock>& victims) REQUIRES(put_mutex_);
+  /// Out of memory, to disk if their levels say so. False: some stay, as no disk takes them.
+  bool throw_out(const std::vector<MemoryBlock>& victims) REQUIRES(put_mutex_);
+  bool write(const std::string& block, const Payload& bytes);
+  void warn(const std::string& block, const char* what, const Error& error);
   void remove_if(const std::function<bool(const std::string&)>& chosen);
   BlockUpdate status(const std::string& block) const REQUIRES(mutex_);
   void tell(const std::vector<std::string>& blocks) REQUIRES(mutex_);
 
   net::Files& files_;
   const BlockListener listener_;
+  const std::function<void(const std::string&)> warn_;
   const std::vector<std::string> skipped_;
   DiskStore disk_;
   MapOutputStore outputs_;
@@ -102,6 +107,7 @@ class BlockManager {
   /// Blocks that the driver knows of, and the level of each.
   std::map<std::string, StorageLevel> told_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> handed_out_ GUARDED_BY(mutex_);
+  std::set<std::string> warned_ GUARDED_BY(mutex_);  // blocks that a disk failed
 };
 
 }  // namespace tinderbox::core

@@ -201,6 +201,9 @@ TEST_CASE("B23 a block whose file was deleted counts as missing, and the driver 
   CHECK(s.put("rdd_1_0", kDiskOnly, 10));
   s.files.files.clear();
   CHECK(s.get("rdd_1_0") == "-");
+  CHECK(s.get("rdd_1_0") == "-");
+  REQUIRE(s.warnings.size() == 1);
+  CHECK(s.warnings[0].starts_with("rdd_1_0 cannot be read from disk: cannot open /"));
   CHECK(s.news() == Lines{"rdd_1_0 disk", "rdd_1_0 gone"});
   CHECK(s.put("rdd_1_0", kDiskOnly, 10));
   CHECK(s.get("rdd_1_0") == "x10");
@@ -230,13 +233,41 @@ TEST_CASE("B40 a flipped bit or a torn end of a cached file is found", "[storage
   CHECK(s.get("rdd_1_1") == "-");
 }
 
-TEST_CASE("a full disk means not stored", "[storage]") {
+TEST_CASE("a full disk means not stored, and one line a block says why", "[storage]") {
   Store s;
   s.files.capacity = 15;
   CHECK(s.put("rdd_1_0", kDiskOnly, 10));
   CHECK(!s.put("rdd_1_1", kDiskOnly, 10));
+  CHECK(!s.put("rdd_1_1", kDiskOnly, 10));
   CHECK(s.get("rdd_1_1") == "-");
   CHECK(s.news() == Lines{"rdd_1_0 disk"});
+  const auto full = [](const std::string& block) {
+    return block + " cannot be written to disk: cannot write " +
+           block_path({"/d1/blockmgr-u", "/d2/blockmgr-u"}, 64, block) +
+           ": No space left on device";
+  };
+  CHECK(s.warnings == Lines{full("rdd_1_1")});
+  s.blocks->remove_rdd(RddId{1});
+  s.files.capacity = 5;
+  CHECK(!s.put("rdd_1_1", kDiskOnly, 10));
+  CHECK(s.warnings == Lines{full("rdd_1_1"), full("rdd_1_1")});
+}
+
+TEST_CASE("a block that no disk takes stays in memory, as it may be a local checkpoint",
+          "[storage]") {
+  Store s;
+  s.files.capacity = 15;
+  CHECK(s.put("rdd_1_0", kMemoryAndDisk, 60, 'a'));
+  CHECK_FALSE(s.put("rdd_2_0", kMemoryOnly, 60));
+  CHECK(s.blocks->memory().acquire(TaskId{1}, 60, std::atomic<bool>{false}) == 40);
+  CHECK(s.get("rdd_1_0") == "a60");
+  CHECK(s.warnings.size() == 1);
+  CHECK(s.news() == Lines{"rdd_1_0 memory"});
+  s.files.capacity = 100;
+  s.blocks->memory().release(TaskId{1}, 40);
+  CHECK(s.put("rdd_2_0", kMemoryOnly, 60));
+  CHECK(s.get("rdd_1_0") == "a60");
+  CHECK(s.news() == Lines{"rdd_1_0 disk", "rdd_2_0 memory"});
 }
 
 TEST_CASE("a handed-out file is read by its name, other names are refused", "[storage]") {

@@ -25,9 +25,11 @@ inline Payload bytes(size_t n, char fill = 'x') { return Payload(Bytes(n, fill))
 struct Store {
   FakeFiles files;
   std::vector<BlockUpdate> told;
+  std::vector<std::string> warnings;
   std::unique_ptr<BlockManager> blocks;
 
   explicit Store(BlockManagerOptions options = usual()) {
+    options.warn = [this](const std::string& line) { warnings.push_back(line); };
     auto opened = BlockManager::open(files, std::move(options), [this](auto updates) {
       told.insert(told.end(), updates.begin(), updates.end());
     });
