@@ -98,6 +98,8 @@ class Payload {
   std::string_view view() const { return view_; }
   size_t size() const { return view_.size(); }
   bool empty() const { return view_.empty(); }
+  /// Whether somebody else holds these bytes, too.
+  bool shared() const { return owner_.use_count() > 1; }
   bool operator==(const Payload& o) const { return view_ == o.view_; }
   /// `part` of view() has been read, and need not be in memory: it stays as it is, and comes from
   /// its file when it is read again. Nothing happens where no file is mapped.

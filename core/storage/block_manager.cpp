@@ -88,7 +88,7 @@ BlockManager::BlockManager(net::Files& files, BlockManagerOptions options, DiskS
       net::Lock lock(mutex_);
       victims = memory_.oldest(size, keep);
     }
-    (void)throw_out(victims);
+    (void)throw_out(std::move(victims));
   });
 }
 
@@ -143,7 +143,7 @@ bool BlockManager::write(const std::string& block, const Payload& bytes) {
   return written && *written;
 }
 
-bool BlockManager::throw_out(const std::vector<MemoryBlock>& victims) {
+bool BlockManager::throw_out(std::vector<MemoryBlock> victims) {
   // They are written while they can still be read from memory. What can't be written stays there:
   // it may be a local checkpoint, which can't be computed again.
   std::set<std::string> written, staying;
@@ -152,8 +152,11 @@ bool BlockManager::throw_out(const std::vector<MemoryBlock>& victims) {
       (write(victim.name, victim.bytes) ? written : staying).insert(victim.name);
   std::vector<std::string> thrown_out;
   net::Lock lock(mutex_);
-  for (const MemoryBlock& victim : victims) {
+  for (MemoryBlock& victim : victims) {
     if (staying.contains(victim.name)) continue;
+    victim.bytes = {};
+    const MemoryBlock* found = memory_.peek(victim.name);
+    if (found && MemoryStore::is_read(*found)) continue;
     if (memory_.erase(victim.name))
       thrown_out.push_back(victim.name);
     else if (written.contains(victim.name))
@@ -172,7 +175,7 @@ bool BlockManager::put_in_memory(const MemoryBlock& block) {
       victims = memory_.victims(static_cast<int64_t>(block.bytes.size()), block.rdd);
     }
     if (!victims) return false;
-    const bool gone = throw_out(*victims);
+    const bool gone = throw_out(std::move(*victims));
     net::Lock lock(mutex_);
     if (memory_.insert(block)) return true;
     if (!gone) return false;  // else a task was quicker to take that room

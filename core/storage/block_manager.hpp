@@ -86,8 +86,9 @@ class BlockManager {
 
  private:
   bool put_in_memory(const MemoryBlock& block) REQUIRES(put_mutex_);
-  /// Out of memory, to disk if their levels say so. False: some stay, as no disk takes them.
-  bool throw_out(const std::vector<MemoryBlock>& victims) REQUIRES(put_mutex_);
+  /// Out of memory, to disk if their levels say so; what somebody reads meanwhile stays. False: no
+  /// disk takes some of them, which stay, too.
+  bool throw_out(std::vector<MemoryBlock> victims) REQUIRES(put_mutex_);
   bool write(const std::string& block, const Payload& bytes);
   void warn(const std::string& block, const char* what, const Error& error);
   void remove_if(const std::function<bool(const std::string&)>& chosen);

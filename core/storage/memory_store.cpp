@@ -9,7 +9,7 @@ std::optional<std::vector<MemoryBlock>> MemoryStore::victims(int64_t size, RddId
   std::vector<MemoryBlock> chosen;
   int64_t free = pool_.free();
   for (auto it = blocks_.begin(); it != blocks_.end() && free < size; ++it) {
-    if (is_of(*it, rdd)) continue;
+    if (is_of(*it, rdd) || is_read(*it)) continue;
     free += static_cast<int64_t>(it->bytes.size());
     chosen.push_back(*it);
   }
@@ -21,7 +21,7 @@ std::vector<MemoryBlock> MemoryStore::oldest(int64_t size, RddId keep) const {
   std::vector<MemoryBlock> chosen;
   for (const MemoryBlock& block : blocks_) {
     if (size <= 0) break;
-    if (is_of(block, keep)) continue;
+    if (is_of(block, keep) || is_read(block)) continue;
     size -= static_cast<int64_t>(block.bytes.size());
     chosen.push_back(block);
   }

@@ -27,10 +27,11 @@ class MemoryStore {
   explicit MemoryStore(MemoryPool& pool) : pool_(pool) {}
 
   /// Blocks that must go before `size` bytes of `rdd` fit, least recently used first; blocks of the
-  /// same Rdd are never among them. nullopt: it does not fit, whatever goes.
+  /// same Rdd are never among them, nor those that are being read. nullopt: it does not fit,
+  /// whatever goes.
   std::optional<std::vector<MemoryBlock>> victims(int64_t size, RddId rdd) const;
   /// The least recently used ones with `size` bytes together; all, if they have less. None of them
-  /// is of the Rdd `keep`.
+  /// is of the Rdd `keep`, or being read.
   std::vector<MemoryBlock> oldest(int64_t size, RddId keep) const;
   /// False: the pool has no room. A block of that name must not be there.
   bool insert(MemoryBlock block);
@@ -39,6 +40,11 @@ class MemoryStore {
   /// Does not count as a use. Null: not there.
   const MemoryBlock* peek(const std::string& name) const;
   bool contains(const std::string& name) const { return places_.contains(name); }
+  /// A reader holds its bytes, so that throwing it out would free none. Only of Rdds: pieces of a
+  /// broadcast variable lie within its value, which is held as long as it is used.
+  static bool is_read(const MemoryBlock& block) {
+    return block.rdd.value >= 0 && block.bytes.shared();
+  }
   /// False: it was not there.
   bool erase(const std::string& name);
   /// In order of use.

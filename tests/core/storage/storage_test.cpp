@@ -71,6 +71,37 @@ TEST_CASE("a block that is removed while it moves to disk leaves no file", "[sto
   CHECK(s.news() == Lines{"rdd_1_0 memory", "rdd_2_0 memory"});
 }
 
+TEST_CASE("a block of an Rdd stays in memory while somebody reads it", "[storage]") {
+  Store s;
+  const std::atomic<bool> alive{false};
+  CHECK(s.put("rdd_1_0", kMemoryOnly, 60, 'a'));
+  std::optional<Payload> reader = s.blocks->get("rdd_1_0");
+  CHECK_FALSE(s.put("rdd_2_0", kMemoryOnly, 60));
+  CHECK(s.blocks->memory().acquire(TaskId{1}, 50, alive) == 40);
+  s.blocks->memory().release(TaskId{1}, 40);
+  CHECK(s.news() == Lines{"rdd_1_0 memory"});
+  reader.reset();
+  CHECK(s.put("rdd_2_0", kMemoryAndDisk, 60));
+  CHECK(s.news() == Lines{"rdd_1_0 gone", "rdd_2_0 memory"});
+  // Somebody begins to read it while it is written to disk.
+  s.files.before_commit = [&](const std::string&) { reader = s.blocks->get("rdd_2_0"); };
+  CHECK_FALSE(s.put("rdd_3_0", kMemoryOnly, 60));
+  CHECK(s.blocks->memory().use().storage == 60);
+  reader.reset();
+  CHECK(s.put("rdd_3_0", kMemoryOnly, 60));
+  CHECK(s.get("rdd_2_0") == "x60");
+  CHECK(s.news() == Lines{"rdd_2_0 disk", "rdd_3_0 memory"});
+}
+
+TEST_CASE("a piece of a broadcast value goes although the value is held", "[storage]") {
+  Store s;
+  const Payload value = bytes(60);
+  CHECK(s.blocks->put("broadcast_1_piece0", kMemoryAndDisk, value, true));
+  CHECK(s.put("rdd_1_0", kMemoryOnly, 60));
+  CHECK(s.news() ==
+        Lines{"broadcast_1_piece0 memory", "broadcast_1_piece0 disk", "rdd_1_0 memory"});
+}
+
 TEST_CASE("what is told of a block keeps the order in which it happened", "[storage]") {
   FakeFiles files;
   std::unique_ptr<BlockManager> blocks;
