@@ -34,11 +34,6 @@ std::optional<Payload> find_stored(const Node& node, int32_t partition, TaskCont
   return context.services->get_block(block_name(node.id, partition));
 }
 
-void store(const Node& node, int32_t partition, TaskContext& context, const Payload& records) {
-  context.services->put_block(block_name(node.id, partition), unpack_level(node.storage_bits),
-                              records);
-}
-
 Unrolling::~Unrolling() {
   file_.reset();
   if (!path_.empty()) (void)context_.services->files().remove(path_);
@@ -92,6 +87,13 @@ Payload Unrolling::take() {
   or_throw(file_->commit(), "cannot store a partition");
   const auto file = or_throw(context_.services->files().open(path_), "cannot store a partition");
   return or_throw(file->view(0, file->size()), "cannot store a partition");
+}
+
+bool Unrolling::store(const std::string& block, const Payload& records) {
+  memory_.release();
+  if (context_.services->put_block(block, level_, records)) return true;
+  if (!file_) (void)memory_.hold(static_cast<int64_t>(records.size()));
+  return false;
 }
 
 }  // namespace tinderbox::core

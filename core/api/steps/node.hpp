@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -65,7 +66,6 @@ const NarrowDependency& narrow_dependency(const Node& node, size_t i);
 std::string block_name(RddId rdd, int32_t partition);
 /// A stored partition, if some executor has it.
 std::optional<Payload> find_stored(const Node& node, int32_t partition, TaskContext& context);
-void store(const Node& node, int32_t partition, TaskContext& context, const Payload& records);
 
 template <class T>
 const TypedNode<T>& as_typed(const Node& node) {
@@ -94,7 +94,8 @@ class EncodedCursor final : public Cursor<T> {
 };
 
 /// Encoded records on their way to the block store: in memory while there is room, then, if the
-/// level says so, in a file. Source: Spark MemoryStore.putIteratorAsBytes. Thread: one task's.
+/// level says so, in a file. The memory that they take is counted as long as this lives. Source:
+/// Spark MemoryStore.putIteratorAsBytes. Thread: one task's.
 class Unrolling {
  public:
   Unrolling(TaskContext& context, const Node& node)
@@ -115,6 +116,8 @@ class Unrolling {
   bool may_be_stored() const { return !file_ || level_.disk; }
   /// All records; nothing may be added any more.
   Payload take();
+  /// Their memory becomes the block store's. False: that has no room for them, so they keep it.
+  bool store(const std::string& block, const Payload& records);
 
  private:
   static constexpr size_t kChunk = 1 << 20;
@@ -133,25 +136,27 @@ class Unrolling {
   std::unique_ptr<net::WriteFile> file_;
 };
 
-/// Records of which the first ones, or all, were computed already.
+/// Records of which the first ones, or all, were computed already, and could not be stored.
+/// Source: Spark PartiallyUnrolledIterator.
 template <class T>
 class ResumedCursor final : public Cursor<T> {
  public:
-  /// `rest`: null when there is none.
-  ResumedCursor(Payload first, std::unique_ptr<Cursor<T>> rest)
-      : first_(std::move(first)), rest_(std::move(rest)) {}
+  /// `memory`: of the first ones; `rest`: null when there is none.
+  ResumedCursor(Payload first, std::unique_ptr<Unrolling> memory, std::unique_ptr<Cursor<T>> rest)
+      : memory_(std::move(memory)), first_(std::move(first)), rest_(std::move(rest)) {}
   bool next(Sink<T> out) override {
-    if (!first_.done()) {
-      bool going = true;
-      auto watched = [&](T&& record) { return going = out(std::move(record)); };
-      first_.next(sink_to<T>(watched));
-      return going && (rest_ || !first_.done());
-    }
-    return rest_ && rest_->next(out);
+    if (!first_) return rest_ && rest_->next(out);
+    bool going = true;
+    auto watched = [&](T&& record) { return going = out(std::move(record)); };
+    if (first_->next(sink_to<T>(watched)) || !going) return going;
+    first_.reset();
+    memory_.reset();
+    return rest_ != nullptr;
   }
 
  private:
-  EncodedCursor<T> first_;
+  std::unique_ptr<Unrolling> memory_;
+  std::optional<EncodedCursor<T>> first_;
   std::unique_ptr<Cursor<T>> rest_;
 };
 
@@ -163,23 +168,21 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
   if (auto stored = find_stored(node, partition, context))
     return std::make_unique<EncodedCursor<T>>(std::move(*stored));
   auto cursor = node.open(partition, context);
-  Payload records;
-  {
-    Unrolling unrolling(context, node);
-    Encoder out(unrolling.bytes());
-    auto put = [&](T&& record) { return encode<T>(out, record), unrolling.added(), true; };
-    const Sink<T> sink = sink_to<T>(put);
-    bool more = true;
-    do {
-      check_killed(context);
-      more = cursor->next(sink);
-    } while (more && unrolling.has_room());
-    records = unrolling.take();
-    if (!more) cursor.reset();
-    if (more || !unrolling.may_be_stored())
-      return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(cursor));
-  }
-  store(node, partition, context, records);
+  auto unrolling = std::make_unique<Unrolling>(context, node);
+  Encoder out(unrolling->bytes());
+  auto put = [&](T&& record) { return encode<T>(out, record), unrolling->added(), true; };
+  const Sink<T> sink = sink_to<T>(put);
+  bool more = true;
+  do {
+    check_killed(context);
+    more = cursor->next(sink);
+  } while (more && unrolling->has_room());
+  Payload records = unrolling->take();
+  if (!more) cursor.reset();
+  if (more || !unrolling->may_be_stored() ||
+      !unrolling->store(block_name(node.id, partition), records))
+    return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(unrolling),
+                                              std::move(cursor));
   return std::make_unique<EncodedCursor<T>>(std::move(records));
 }
 

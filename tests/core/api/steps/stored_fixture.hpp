@@ -52,6 +52,7 @@ class CountedFiles : public tinderbox::test::FakeFiles {
 struct StoredServices : core::TaskServices {
   CountedFiles all_files;
   std::unique_ptr<core::BlockManager> blocks;
+  bool refuse = false;  // what is put
 
   explicit StoredServices(int64_t memory) {
     core::BlockManagerOptions options;
@@ -72,7 +73,7 @@ struct StoredServices : core::TaskServices {
   std::optional<Payload> get_block(const std::string& block) override { return blocks->get(block); }
   bool put_block(const std::string& block, const core::StorageLevel& level,
                  Payload bytes) override {
-    return blocks->put(block, level, std::move(bytes), true);
+    return !refuse && blocks->put(block, level, std::move(bytes), true);
   }
   Result<Payload> broadcast(BroadcastId) override { return Error{"none"}; }
   bool may_commit(AskPermissionToCommit) override { return false; }

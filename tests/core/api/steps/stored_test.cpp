@@ -99,3 +99,25 @@ TEST_CASE("records of a partition that has no room go to their reader, not to a 
   CHECK(services.all_files.appended == 0);
   CHECK_FALSE(services.blocks->contains("rdd_1_0"));
 }
+
+TEST_CASE("records that were not stored count as the task's memory until they are read",
+          "[storage]") {
+  StoredServices services(16 * kMiB);
+  Records records(1, kMemoryOnly);
+  const bool partial = GENERATE(false, true);
+  if (partial) records.count = 400;  // 25 MiB: there is no room for all
+  services.refuse = !partial;
+  Reader reader(services);
+  auto cursor = open_partition<std::string>(records, 0, reader.context);
+  const int64_t held = services.memory().use().execution;
+  CHECK(held >= (partial ? 14 : 1) * kMiB);
+  size_t n = 0;
+  drive<std::string>(*cursor, reader.context, [&](std::string&&) {
+    ++n;
+    if (n <= 16) CHECK(services.memory().use().execution == held);
+    if (n == 399) CHECK(services.memory().use().execution == 0);
+    return true;
+  });
+  CHECK(n == records.count);
+  CHECK(services.memory().use().execution == 0);
+}
