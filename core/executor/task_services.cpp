@@ -126,6 +126,7 @@ void ExecutorServices::interrupt() {
   }
   transfer_.interrupt();
   blocks_.memory().interrupt();
+  block_locks().interrupt();
 }
 
 void ExecutorServices::stop(const std::string& reason) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/plan/block_locks.hpp"
 #include "core/plan/lineage.hpp"
 #include "core/plan/reads.hpp"
 #include "net/files/files.hpp"
@@ -138,9 +139,11 @@ class TaskServices {
   /// otherwise.
   virtual net::Files& files();
   SharedObjects& shared_objects() { return shared_objects_; }
+  BlockLocks& block_locks() { return block_locks_; }
 
  private:
   SharedObjects shared_objects_;
+  BlockLocks block_locks_;
 };
 
 /// The bytes of the source partitions that one task reads; views into what came with its launch.

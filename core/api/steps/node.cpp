@@ -30,8 +30,14 @@ std::string block_name(RddId rdd, int32_t partition) {
   return "rdd_" + std::to_string(rdd.value) + "_" + std::to_string(partition);
 }
 
-std::optional<Payload> find_stored(const Node& node, int32_t partition, TaskContext& context) {
-  return context.services->get_block(block_name(node.id, partition));
+std::optional<Payload> find_or_lock(BlockLock& lock, TaskContext& context) {
+  TaskServices& services = *context.services;
+  if (!lock.try_take()) {
+    // Who has it may only be reading it, from here or from a peer: then readers don't wait.
+    if (auto stored = services.get_block(lock.block())) return stored;
+    if (!lock.take(context.killed)) throw TaskKilledException{};
+  }
+  return services.get_block(lock.block());
 }
 
 Unrolling::~Unrolling() {

@@ -64,8 +64,10 @@ struct RegisteredTerminal : Terminal {
 const NarrowDependency& narrow_dependency(const Node& node, size_t i);
 /// `rdd_R_P`.
 std::string block_name(RddId rdd, int32_t partition);
-/// A stored partition, if some executor has it.
-std::optional<Payload> find_stored(const Node& node, int32_t partition, TaskContext& context);
+/// A stored partition, if some executor has it. Else `lock` is this task's, and it has to compute
+/// the partition: others of its executor wait for it.
+/// Errors: throws TaskKilledException when it is killed while it waits.
+std::optional<Payload> find_or_lock(BlockLock& lock, TaskContext& context);
 
 template <class T>
 const TypedNode<T>& as_typed(const Node& node) {
@@ -161,11 +163,13 @@ class ResumedCursor final : public Cursor<T> {
 };
 
 /// Reads the stored partition, or computes it and stores it first. What has no room is not stored:
-/// the task goes on with what it has, and the next one computes it again.
+/// the task goes on with what it has, and the next one computes it again. Source: Spark
+/// BlockManager.getOrElseUpdate.
 template <class T>
 std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partition,
                                        TaskContext& context) {
-  if (auto stored = find_stored(node, partition, context))
+  BlockLock lock(context.services->block_locks(), block_name(node.id, partition));
+  if (auto stored = find_or_lock(lock, context))
     return std::make_unique<EncodedCursor<T>>(std::move(*stored));
   auto cursor = node.open(partition, context);
   auto unrolling = std::make_unique<Unrolling>(context, node);
@@ -179,8 +183,7 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
   } while (more && unrolling->has_room());
   Payload records = unrolling->take();
   if (!more) cursor.reset();
-  if (more || !unrolling->may_be_stored() ||
-      !unrolling->store(block_name(node.id, partition), records))
+  if (more || !unrolling->may_be_stored() || !unrolling->store(lock.block(), records))
     return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(unrolling),
                                               std::move(cursor));
   return std::make_unique<EncodedCursor<T>>(std::move(records));

@@ -255,6 +255,22 @@ TEST_CASE("a killed task waits at no barrier", "[task_services]") {
   task.join();
 }
 
+TEST_CASE("a killed task waits for no partition that another computes", "[task_services]") {
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr);
+  BlockLock first(p.services->block_locks(), "rdd_1_0");
+  REQUIRE(first.try_take());
+  std::atomic<bool> killed{false};
+  std::thread task([&] {
+    BlockLock second(p.services->block_locks(), "rdd_1_0");
+    CHECK_FALSE(second.try_take());
+    CHECK_FALSE(second.take(killed));
+  });
+  killed = true;
+  p.services->interrupt();
+  task.join();
+}
+
 TEST_CASE("a map output is written, its sizes are told, and it is fetched again",
           "[task_services]") {
   tinderbox::test::FakeFiles files;

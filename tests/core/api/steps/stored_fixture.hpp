@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,9 @@ struct StoredServices : core::TaskServices {
   CountedFiles all_files;
   std::unique_ptr<core::BlockManager> blocks;
   bool refuse = false;  // what is put
+  std::mutex mutex;
+  std::condition_variable changed;
+  int asked = 0;
 
   explicit StoredServices(int64_t memory) {
     core::BlockManagerOptions options;
@@ -70,7 +75,18 @@ struct StoredServices : core::TaskServices {
   std::unique_ptr<core::MapOutputWriter> map_output(ShuffleId, int64_t, int32_t, int32_t) override {
     return nullptr;
   }
-  std::optional<Payload> get_block(const std::string& block) override { return blocks->get(block); }
+  std::optional<Payload> get_block(const std::string& block) override {
+    std::optional<Payload> found = blocks->get(block);
+    std::lock_guard lock(mutex);
+    ++asked;
+    changed.notify_all();
+    return found;
+  }
+  /// Until blocks were asked for that often.
+  void wait_for_asked(int times) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return asked >= times; });
+  }
   bool put_block(const std::string& block, const core::StorageLevel& level,
                  Payload bytes) override {
     return !refuse && blocks->put(block, level, std::move(bytes), true);

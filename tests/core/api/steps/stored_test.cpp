@@ -1,4 +1,6 @@
 // How persisted partitions are computed, kept and read, over the real stores.
+#include <future>
+
 #include "core/api/steps/narrow.hpp"
 #include "tests/core/api/steps/stored_fixture.hpp"
 #include "tests/pch.hpp"
@@ -120,4 +122,47 @@ TEST_CASE("records that were not stored count as the task's memory until they ar
   });
   CHECK(n == records.count);
   CHECK(services.memory().use().execution == 0);
+}
+
+TEST_CASE("a second task that wants the same partition waits for the first, then reads it",
+          "[storage]") {
+  StoredServices services(16 * kMiB);
+  Records records(1, kMemoryOnly);
+  const bool fails = GENERATE(false, true);
+  // The first one goes on when the second one has found nothing.
+  std::atomic<bool> begun{false};
+  records.before = [&](size_t) {
+    if (begun.exchange(true)) return;
+    services.wait_for_asked(2);
+    if (fails) throw std::runtime_error("its disk is gone");
+  };
+  auto first = std::async(std::launch::async, [&] { return Reader(services, 1).count(records); });
+  services.wait_for_asked(1);
+  CHECK(Reader(services, 2).count(records) == records.count);
+  if (fails)
+    CHECK_THROWS_AS(first.get(), std::runtime_error);
+  else
+    CHECK(first.get() == records.count);
+  CHECK(records.computed == (fails ? 2 : 1));
+}
+
+TEST_CASE("a killed task does not wait for the one that computes its partition", "[storage]") {
+  StoredServices services(16 * kMiB);
+  Records records(1, kMemoryOnly);
+  std::promise<void> door;
+  std::atomic<bool> begun{false};
+  records.before = [&, open = door.get_future().share()](size_t) {
+    if (!begun.exchange(true)) open.wait();
+  };
+  auto first = std::async(std::launch::async, [&] { return Reader(services, 1).count(records); });
+  services.wait_for_asked(1);
+  Reader second(services, 2);
+  auto waiting = std::async(std::launch::async, [&] { return second.count(records); });
+  services.wait_for_asked(2);
+  second.context.killed = true;
+  services.block_locks().interrupt();
+  CHECK_THROWS_AS(waiting.get(), TaskKilledException);
+  door.set_value();
+  CHECK(first.get() == records.count);
+  CHECK(records.computed == 1);
 }
