@@ -7,6 +7,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace tinderbox::core {
@@ -80,6 +82,14 @@ bool uncompress(PieceCodec codec, std::string_view stored, Bytes& raw) {
                              stored.data(), stored.size()) == raw.size();
 }
 
+/// A full piece takes no further record, so it is the last one that is as long as that.
+uint32_t raw_length(std::string_view records) {
+  if (records.size() <= kLargestPiece) return static_cast<uint32_t>(records.size());
+  throw std::length_error("a record, or all values of a key, has about " +
+                          std::to_string(records.size()) + " bytes, but may have " +
+                          std::to_string(kLargestPiece) + " at most");
+}
+
 }  // namespace
 
 Result<size_t> piece_size(std::string_view header) {
@@ -90,7 +100,7 @@ Result<size_t> piece_size(std::string_view header) {
 
 void seal_piece(std::string_view records, PieceFormat how, Bytes& out) {
   Header header;
-  header.raw = header.stored = static_cast<uint32_t>(records.size());
+  header.raw = header.stored = raw_length(records);
   const size_t start = out.size();
   const size_t body = start + sizeof header;
   if (how.codec != PieceCodec::None && records.size() >= kWorthCompressing &&

@@ -5,14 +5,17 @@
 // are joined by copying.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "net/types.hpp"
 
 namespace tinderbox::core {
 
-/// Records of one piece at most. Unit: bytes.
+/// A piece with so many bytes of records is full; with its last record it may be longer.
 inline constexpr size_t kPieceBytes = 256 << 10;
+/// Records of one piece at most, which its header can tell. Unit: bytes.
+inline constexpr size_t kLargestPiece = UINT32_MAX;
 
 /// What tells how long a piece is lies at its beginning. Unit: bytes.
 inline constexpr size_t kPieceHeader = 24;
@@ -28,7 +31,7 @@ struct PieceFormat {
 };
 
 /// Appends `records` as one piece to `out`, as they are where compression gains nothing.
-/// Shape: records.size() < 2 GiB.
+/// Errors: throws std::length_error when they are more than kLargestPiece; `out` stays as it is.
 void seal_piece(std::string_view records, PieceFormat how, Bytes& out);
 
 /// Reads the pieces of one block, of any codec, checking each before any record of it is seen.

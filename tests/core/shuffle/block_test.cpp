@@ -48,6 +48,19 @@ TEST_CASE("a piece of no records is one", "[shuffle]") {
   }
 }
 
+TEST_CASE("records that are too many for one piece are refused before any is copied", "[shuffle]") {
+  const std::string first = words(1000);
+  for (const PieceFormat format : kFormats)
+    for (const size_t size : {kLargestPiece + 1, kLargestPiece + 100}) {
+      Bytes block = first;
+      // Nobody looks at bytes of what is too long, so that there are as few of them does no harm.
+      CHECK_THROWS_WITH(seal_piece({first.data(), size}, format, block),
+                        "a record, or all values of a key, has about " + std::to_string(size) +
+                            " bytes, but may have 4294967295 at most");
+      CHECK(block == first);
+    }
+}
+
 TEST_CASE("pieces of every codec lie in one block and are read without being told", "[shuffle]") {
   const std::string text = words(5000), noise = "short";
   Bytes block;
