@@ -13,11 +13,12 @@ constexpr int64_t kStep = 1 << 20;
 }  // namespace
 
 bool TaskMemory::grow(int64_t bytes) {
-  const int64_t more = std::max({bytes - limit_, limit_ / 4, kStep});
+  const int64_t granted = kFree + acquired_;
+  const int64_t more = std::max({bytes - granted, granted / 4, kStep});
   const int64_t given =
       context_.services->memory().acquire(context_.id, more, context_.killed, storing_);
   acquired_ += given;
-  limit_ += given;
+  limit_ = granted + given;
   context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, limit_);
   return bytes <= limit_;
 }

@@ -1,6 +1,8 @@
 // What one step of a task holds of its process's memory, and where it puts what it can't hold.
 #pragma once
 
+#include <algorithm>
+
 #include "core/plan/task.hpp"
 
 namespace tinderbox::core {
@@ -21,8 +23,8 @@ class TaskMemory {
   int64_t share() const;
   /// Everything but the first megabyte goes back.
   void release();
-  /// Holds whatever it needs from now on, unasked: it can't hold less.
-  void overdraw() { limit_ = INT64_MAX; }
+  /// The caller can't hold less than `bytes`: it may have as much again before it must ask.
+  void overdraw(int64_t bytes) { limit_ = std::max(limit_, 2 * bytes); }
 
  private:
   static constexpr int64_t kFree = 1 << 20;
@@ -30,7 +32,7 @@ class TaskMemory {
 
   TaskContext& context_;
   const RddId storing_;
-  int64_t limit_ = kFree;
+  int64_t limit_ = kFree;  // more than kFree + acquired_ while it is overdrawn
   int64_t acquired_ = 0;
 };
 

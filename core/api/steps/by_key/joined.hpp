@@ -113,7 +113,7 @@ class JoinNode final
     }
     void flow(std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing) {
       if (table_) {
-        context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, table_->bytes());
+        note_peak();
         if (level_.depth == 0) Size::note(table_->keys());
       }
       flowing_ = std::move(flowing);
@@ -133,8 +133,13 @@ class JoinNode final
     }
 
    private:
+    void note_peak() {
+      context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, table_->bytes());
+    }
     void spill() {
-      if (level_.depth == SpillLevel::kDeepest || table_->keys() < 2) return memory_.overdraw();
+      note_peak();
+      if (level_.depth == SpillLevel::kDeepest || table_->keys() < 2)
+        return memory_.overdraw(table_->bytes());
       lying_parts_ = make_parts(context_);
       context_.metrics.memory_spilled += table_->bytes();
       SpilledParts& to = *lying_parts_;

@@ -79,7 +79,7 @@ class SpillingCombiner {
   }
   /// Nothing will be added.
   void finish() {
-    context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, table_.bytes());
+    note_peak();
     if (level_.depth == 0) Size::note(table_.table().size());
     if (!parts_) return;
     move_to_parts();
@@ -101,9 +101,13 @@ class SpillingCombiner {
   }
 
  private:
+  void note_peak() {
+    context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, table_.bytes());
+  }
   void spill() {
+    note_peak();
     if (level_.depth == SpillLevel::kDeepest || table_.table().size() < 2)
-      return memory_.overdraw();
+      return memory_.overdraw(table_.bytes());
     if (!parts_) parts_ = make_parts(context_);
     context_.metrics.memory_spilled += table_.bytes();
     move_to_parts();

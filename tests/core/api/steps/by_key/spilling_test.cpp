@@ -273,6 +273,39 @@ TEST_CASE("one key with more than all memory is grouped all the same", "[spill]"
             .count() == 100000);
 }
 
+TEST_CASE("a first key with more than all memory lets others spill all the same", "[spill]") {
+  constexpr int64_t kLarge = 3 << 20, kOthers = 13000, kOther = 1000;  // ten times the memory
+  Little little;
+  auto rows = little.context.range(0, kOthers + 1, 1, 1).map([](int64_t i) {
+    return std::pair(i, std::string(i == 0 ? kLarge : kOther, static_cast<char>('a' + i % 26)));
+  });
+  const auto right = [](const std::string& value, int64_t key) {
+    return value.size() == static_cast<size_t>(key == 0 ? kLarge : kOther) &&
+           value.front() == static_cast<char>('a' + key % 26);
+  };
+  const auto spilled_in_bounds = [&] {
+    CHECK(little.runtime.last_metrics.peak_memory > kLarge);
+    CHECK(little.runtime.last_metrics.peak_memory < 2 * kLarge + (2 << 20));
+    return little.spilled();
+  };
+  std::set<int64_t> seen;
+  for (const auto& [key, values] : rows.group_by_key(1).collect()) {
+    CHECK((values.size() == 1 && right(values[0], key)));
+    seen.insert(key);
+  }
+  CHECK(seen.size() == kOthers + 1);
+  CHECK(spilled_in_bounds());
+
+  seen.clear();
+  auto keys = rows.map_values([](const std::string&) { return 1; });
+  for (const auto& [key, values] : keys.join(rows, 1).collect()) {
+    CHECK(right(values.second, key));
+    seen.insert(key);
+  }
+  CHECK(seen.size() == kOthers + 1);
+  CHECK(spilled_in_bounds());
+}
+
 TEST_CASE("damage of what was spilled is told, and no record of it is seen", "[spill]") {
   LocalRuntime runtime(1, conf::Conf::of({{"spark.executor.memory", "512k"}}));
   core::TaskContext task;
