@@ -8,19 +8,28 @@
 namespace tinderbox::core {
 namespace {
 
-// Open buffers of all parts take at most so much, and so little of what the task may hold, if their
-// pieces need not become too small for it.
-constexpr int64_t kOpenBytes = 16 << 20;
-constexpr int64_t kOpenShare = 16;
-constexpr int64_t kLeastPiece = 8 << 10;
+// Buffers of all parts take at most so much, and so little of what the task may hold, if they need
+// not become too small for it: pieces of less are headers more than records, and compress badly.
+constexpr int64_t kAllBuffers = 16 << 20;
+constexpr int64_t kAllBuffersLeast = 256 << 10;
+constexpr int64_t kBuffersShare = 16;
+constexpr int64_t kLeastBuffer = 768;
+// What is left in a full buffer for the record that fills it, but a third of the buffer at most.
+constexpr int64_t kLastRecord = 4 << 10;
 // What is less is not worth a run: the table that fills these parts gives its memory back soon.
 constexpr int64_t kLeastRun = 8 << 20;
+// Who is refused may have waited for it, so it is not asked for each piece.
+constexpr int64_t kAskAgain = 1 << 20;
 
-size_t piece_size(int32_t parts, int64_t share) {
-  const int64_t open = std::min(kOpenBytes, share / kOpenShare);
-  return static_cast<size_t>(
-      std::clamp(open / std::max(parts, 1), kLeastPiece, static_cast<int64_t>(kPieceBytes)));
+size_t buffer_size(int32_t parts, int64_t share) {
+  const int64_t all = std::clamp(share / kBuffersShare, kAllBuffersLeast, kAllBuffers);
+  return static_cast<size_t>(std::clamp(all / std::max(parts, 1), kLeastBuffer,
+                                        static_cast<int64_t>(kPieceBytes) + kLastRecord));
 }
+size_t full_at(size_t buffer) {
+  return buffer - std::min(static_cast<size_t>(kLastRecord), buffer / 3);
+}
+int64_t capacity(const Bytes& bytes) { return static_cast<int64_t>(bytes.capacity()); }
 
 }  // namespace
 
@@ -30,25 +39,48 @@ SpilledParts::SpilledParts(TaskContext& context, int32_t parts, std::string name
       name_(std::move(name)),
       format_(format),
       memory_(context),
-      full_(piece_size(parts, memory_.share())),
+      buffer_(buffer_size(parts, memory_.share())),
+      full_(full_at(buffer_)),
       parts_(static_cast<size_t>(parts)) {}
 
 SpilledParts::~SpilledParts() {
   if (!writing_ && !path_.empty()) (void)context_.services->files().remove(path_);
 }
 
+void SpilledParts::make_buffer(Bytes& open) {
+  held_ += static_cast<int64_t>(buffer_);
+  hold();
+  open.reserve(buffer_);
+}
+
+void SpilledParts::drop_buffer(Bytes& open) {
+  if (open.capacity() < full_) return;
+  Bytes().swap(open);
+  held_ -= static_cast<int64_t>(buffer_);
+}
+
 void SpilledParts::seal(int32_t part) {
   Part& p = parts_[static_cast<size_t>(part)];
   if (p.open.empty()) return;
   const size_t before = p.sealed.size();
+  held_ -= capacity(p.sealed);
   seal_piece(p.open, format_, p.sealed);
-  p.open.clear();
+  held_ += capacity(p.sealed);
   sealed_bytes_ += static_cast<int64_t>(p.sealed.size() - before);
+  p.open.clear();
+  if (p.open.capacity() > buffer_) drop_buffer(p.open);  // a long record made it grow
 }
 
 void SpilledParts::full(int32_t part) {
   seal(part);
-  if (!memory_.hold(sealed_bytes_) && sealed_bytes_ >= kLeastRun) spill();
+  hold();
+}
+
+/// What can't be had goes to the file, if it is worth a run.
+void SpilledParts::hold() {
+  if (held_ < ask_at_ || memory_.hold(held_)) return;
+  ask_at_ = held_ + kAskAgain;
+  if (sealed_bytes_ >= kLeastRun) spill();
 }
 
 void SpilledParts::spill() {
@@ -61,13 +93,15 @@ void SpilledParts::spill() {
   for (Part& part : parts_) {
     or_throw(writing_->append(part.sealed), "cannot spill");
     run.push_back(writing_->size());
+    held_ -= capacity(part.sealed);
     Bytes().swap(part.sealed);
-    Bytes().swap(part.open);
+    held_ += capacity(part.sealed);
+    drop_buffer(part.open);
   }
   runs_.push_back(std::move(run));
   context_.metrics.memory_spilled += sealed_bytes_;
   context_.metrics.disk_spilled += writing_->size() - start;
-  sealed_bytes_ = 0;
+  sealed_bytes_ = ask_at_ = 0;
   memory_.release();
 }
 
@@ -75,7 +109,7 @@ void SpilledParts::finish() {
   // What is open is at most one buffer a part: it stays in memory.
   for (int32_t part = 0; part < size(); ++part) {
     seal(part);
-    Bytes().swap(parts_[static_cast<size_t>(part)].open);
+    drop_buffer(parts_[static_cast<size_t>(part)].open);
   }
   if (!writing_) return;
   or_throw(writing_->commit(), "cannot spill");

@@ -25,13 +25,14 @@ class SpilledParts {
   SpilledParts& operator=(const SpilledParts&) = delete;
 
   int32_t size() const { return static_cast<int32_t>(parts_.size()); }
-  /// Parts that are there stay as they are.
+  /// Parts that are there stay as they are; all buffers keep the size for the first number of
+  /// parts.
   void resize(int32_t parts) { parts_.resize(static_cast<size_t>(parts)); }
   /// Append one encoded record to this, then call added(part).
   Bytes& buffer(int32_t part) {
     Bytes& open = parts_[static_cast<size_t>(part)].open;
     if (open.capacity() < full_) [[unlikely]]
-      open.reserve(full_ + kLastRecord);
+      make_buffer(open);
     return open;
   }
   void added(int32_t part) {
@@ -49,8 +50,6 @@ class SpilledParts {
 
  private:
   friend class SpilledReader;
-  // A record begins where a buffer is not full: one of usual length never makes it grow.
-  static constexpr size_t kLastRecord = 4 << 10;
   struct Part {
     Bytes open;    // records
     Bytes sealed;  // pieces
@@ -58,20 +57,26 @@ class SpilledParts {
   /// Where a run stands in the file. Shape: part p lies at [offsets[p], offsets[p+1]); parts that
   /// came later have nothing in it.
   using Run = std::vector<int64_t>;
+  void make_buffer(Bytes& open);
+  void drop_buffer(Bytes& open);
   void seal(int32_t part);
   void full(int32_t part);
+  void hold();
 
   TaskContext& context_;
   const std::string name_;
   const PieceFormat format_;
   TaskMemory memory_;
-  const size_t full_;
+  const size_t buffer_;  // capacity of one
+  const size_t full_;    // a record begins below that, so one of usual length never makes it grow
   std::vector<Part> parts_;
   std::vector<Run> runs_;
   std::string path_;
   std::unique_ptr<net::WriteFile> writing_;
   std::unique_ptr<net::ReadFile> reading_;
   int64_t sealed_bytes_ = 0;
+  int64_t held_ = 0;    // capacity of buffers and pieces
+  int64_t ask_at_ = 0;  // less is held unasked
   int64_t records_ = 0;
 };
 
