@@ -23,7 +23,7 @@ constexpr Duration kLastWords = std::chrono::milliseconds(200);
 
 /// Source: Spark Executor.isFatalError, for which an executor ends.
 bool out_of_memory(const TaskUpdate& u) {
-  return u.state == TaskState::Failed && u.reason && u.reason->class_name == "std::bad_alloc";
+  return u.state == TaskState::Failed && u.reason && u.reason->out_of_memory;
 }
 /// For killed tasks to touch a record when the executor ends. Spark's do not outlive its JVM at
 /// all.

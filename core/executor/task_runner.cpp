@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <typeinfo>
 #include <utility>
 
@@ -45,6 +46,7 @@ void describe(std::exception_ptr thrown, TaskEndReason& reason) {
       std::rethrow_exception(thrown);
     } catch (const std::exception& e) {
       add(e.what());
+      if (dynamic_cast<const std::bad_alloc*>(&e)) reason.out_of_memory = true;
       if (const auto* nested = dynamic_cast<const std::nested_exception*>(&e))
         cause = nested->nested_ptr();
     } catch (const std::string& text) {

@@ -55,6 +55,7 @@ struct TaskEndReason {
   int32_t reduce = -1;
   ExecutorId executor;  // ExecutorLostFailure
   bool exit_caused_by_app = false;
+  bool out_of_memory = false;  // ExceptionFailure: that, or one of its causes, is a std::bad_alloc
   bool operator==(const TaskEndReason&) const = default;
 };
 

@@ -18,6 +18,7 @@ namespace {
 struct Odd : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+struct NoRoom : std::bad_alloc {};
 
 }  // namespace
 
@@ -96,6 +97,7 @@ TEST_CASE("what user code throws becomes a failure with class and message", "[ta
     const char* name;
     std::function<void()> act;
     std::string class_name, description, stack;
+    bool out_of_memory = false;
   };
   const Case cases[] = {
       {"std", [] { throw std::runtime_error("boom"); }, "std::runtime_error", "boom",
@@ -103,7 +105,27 @@ TEST_CASE("what user code throws becomes a failure with class and message", "[ta
       {"own class", [] { throw Odd("odd"); }, "(anonymous namespace)::Odd", "odd",
        "(anonymous namespace)::Odd: odd\n"},
       {"no memory", [] { throw std::bad_alloc(); }, "std::bad_alloc", "std::bad_alloc",
-       "std::bad_alloc: std::bad_alloc\n"},
+       "std::bad_alloc: std::bad_alloc\n", true},
+      {"no memory for so many", [] { throw std::bad_array_new_length(); },
+       "std::bad_array_new_length", "std::bad_array_new_length",
+       "std::bad_array_new_length: std::bad_array_new_length\n", true},
+      {"no memory as the cause of the cause",
+       [] {
+         try {
+           try {
+             throw NoRoom();
+           } catch (...) {
+             std::throw_with_nested(Odd("inner"));
+           }
+         } catch (...) {
+           std::throw_with_nested(std::logic_error("outer"));
+         }
+       },
+       "std::_Nested_exception<std::logic_error>", "outer",
+       "std::_Nested_exception<std::logic_error>: outer\n"
+       "Caused by: std::_Nested_exception<(anonymous namespace)::Odd>: inner\n"
+       "Caused by: (anonymous namespace)::NoRoom: std::bad_alloc\n",
+       true},
       {"a number", [] { throw 42; }, "int", "", "int\n"},
       {"a text", [] { throw "text"; }, "char const*", "text", "char const*: text\n"},
       {"B21 a cause",
@@ -130,6 +152,7 @@ TEST_CASE("what user code throws becomes a failure with class and message", "[ta
     CHECK(u.reason->class_name == c.class_name);
     CHECK(u.reason->description == c.description);
     CHECK(u.reason->stack == c.stack);
+    CHECK(u.reason->out_of_memory == c.out_of_memory);
     CHECK(u.metrics);
   }
 }
