@@ -36,8 +36,13 @@ BlockTransferOptions block_transfer_options(const conf::Conf& conf) {
 struct BlockTransfer::Inbox {
   Inbox(uint64_t id, std::function<void(Result<Payload>)> then)
       : request(id), done(std::move(then)) {}
+  /// Once, by whoever is first: the block, or the end of the transfer, may come on two threads.
+  void tell(Result<Payload> bytes) {
+    if (!told.exchange(true)) done(std::move(bytes));
+  }
   const uint64_t request;
   const std::function<void(Result<Payload>)> done;  // instead of waiting for it; else empty
+  std::atomic<bool> told{false};
   net::Mutex mutex;
   net::Condition changed;
   std::deque<FetchedBlock> arrived GUARDED_BY(mutex);
@@ -196,7 +201,7 @@ void BlockTransfer::stop() {
     open.swap(inboxes_);
   }
   for (const auto& [request, inbox] : open) {
-    if (inbox->done) inbox->done(Error{"block transfer has stopped"});
+    if (inbox->done) inbox->tell(Error{"block transfer has stopped"});
     net::Lock lock(inbox->mutex);
     inbox->stopped = true;
     inbox->changed.notify_all();
@@ -295,7 +300,7 @@ void BlockTransfer::deliver(const DeliverBlock& block) {
   }
   if (inbox->done) {
     close_inbox(block.request, true);
-    return inbox->done(block.bytes);
+    return inbox->tell(block.bytes);
   }
   net::Lock lock(inbox->mutex);
   inbox->arrived.push_back({reader->index, block.bytes});
@@ -369,7 +374,7 @@ void BlockTransfer::fetch_async(BlockWant want, std::function<void(Result<Payloa
     net::Lock lock(inbox->mutex);
     stopped = inbox->stopped;
   }
-  if (stopped) return inbox->done(Error{"block transfer has stopped"});
+  if (stopped) return inbox->tell(Error{"block transfer has stopped"});
   ask_peers(inbox->request, {{0, want.from.address, want.block, want.size}});
 }
 
