@@ -38,7 +38,10 @@ void ExecutorServices::remove_broadcast(BroadcastId id) {
   {
     net::Lock lock(mutex_);
     const auto it = broadcasts_.find(id);
-    if (it != broadcasts_.end() && !it->second.fetching) broadcasts_.erase(it);
+    if (it != broadcasts_.end() && it->second.fetching)
+      it->second.removed = true;
+    else if (it != broadcasts_.end())
+      broadcasts_.erase(it);
   }
   shared_objects().erase(id);
   blocks_.remove_broadcast(id);
@@ -63,8 +66,14 @@ Result<Payload> ExecutorServices::broadcast(BroadcastId id) {
 
 void ExecutorServices::end_fetching(BroadcastId id, std::optional<Payload> value) {
   net::Lock lock(mutex_);
-  if (value)
-    broadcasts_[id] = {.fetching = false, .value = std::move(value)};
+  const bool removed = broadcasts_[id].removed;
+  if (removed) {  // pieces came since
+    lock.unlock();
+    blocks_.remove_broadcast(id);
+    lock.lock();
+  }
+  if (value && !removed)
+    broadcasts_[id] = {.value = std::move(value)};
   else
     broadcasts_.erase(id);
   changed_.notify_all();

@@ -102,6 +102,7 @@ class ExecutorServices : public TaskServices {
   };
   struct Cached {
     bool fetching = false;
+    bool removed = false;  // while it is fetched
     std::optional<Payload> value;
   };
   /// Ends the fetch of a broadcast variable, whether it gave a value, an error or an exception.

@@ -359,6 +359,31 @@ TEST_CASE("B26 a broadcast is fetched once a process, in pieces that are served 
             .starts_with("error: Failed to get broadcast_4"));
 }
 
+TEST_CASE("nothing stays of a broadcast that is removed while it is fetched", "[task_services]") {
+  tinderbox::test::FakeFiles files;
+  ServingProcess driver(files, "driver", nullptr), a(files, "1", &driver);
+  const Bytes value(2500, 'v');
+  for (const bool comes : {true, false}) {
+    CAPTURE(comes);
+    REQUIRE(driver.services->create_broadcast(BroadcastId{4}, Payload(Bytes(value))));
+    const size_t asked = a.driver.count();
+    std::thread removes([&] {
+      const auto ask = std::get<BlockLocationsRequest>(a.driver.asked(asked));
+      a.services->on_driver_message(RemoveBroadcast{BroadcastId{4}});
+      if (!comes) driver.blocks->remove("broadcast_4_piece2");
+      a.services->on_driver_message(
+          BlockLocations{ask.request, {{driver.id}, {driver.id}, {driver.id}}});
+    });
+    CHECK((spell(a.services->broadcast(BroadcastId{4})) == value) == comes);  // its reader gets it
+    removes.join();
+    CHECK(a.blocks->state().empty());
+    for (const char* block : {"broadcast_4", "broadcast_4_piece0", "broadcast_4_piece1"})
+      CHECK_FALSE(a.blocks->contains(block));
+    driver.services->on_driver_message(RemoveBroadcast{BroadcastId{4}});
+    CHECK(spell(a.services->broadcast(BroadcastId{4})).starts_with("error: Failed to get"));
+  }
+}
+
 TEST_CASE("pieces come from peers while the driver does not have them any more",
           "[task_services]") {
   tinderbox::test::FakeFiles files;
