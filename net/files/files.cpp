@@ -75,11 +75,17 @@ class RealReadFile : public ReadFile {
     std::shared_ptr<char[]> buffer = std::make_shared_for_overwrite<char[]>(n);
     Result<size_t> got = read_at(offset, buffer.get(), n);
     if (!got) return got.error();
-    if (*got != n) return Error{"cannot read " + path_ + ": it became shorter"};
+    if (*got != n) return shorter();
     return Payload(buffer, std::string_view(buffer.get(), n));
   }
 
+  Error shorter() const { return Error{"cannot read " + path_ + ": it became shorter"}; }
+
   Result<Payload> map(int64_t offset, int64_t length) {
+    // The file may have been open for long. Who reads a mapping past its end is ended by a signal.
+    struct stat now = {};
+    if (::fstat(fd_.get(), &now) != 0) return system_error("read", path_);
+    if (now.st_size < offset + length) return shorter();
     const int64_t page = ::sysconf(_SC_PAGESIZE);
     const int64_t start = offset / page * page;
     const auto bytes = static_cast<size_t>(offset - start + length);

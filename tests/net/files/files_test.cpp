@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "net/files/files.hpp"
@@ -113,6 +114,20 @@ TEST_CASE("reading at an offset stops at the end, a view past the end is an erro
   CHECK((*file)->view(10, 0)->empty());
   CHECK(!(*file)->view(8, 3));
   CHECK(!(*file)->view(-1, 3));
+}
+
+TEST_CASE("a view of a file that became shorter since it was opened is an error", "[files]") {
+  Scratch s;
+  for (const int64_t size : {1000, 3 << 20}) {
+    s.write("f", std::string(static_cast<size_t>(size), 'x'));
+    auto file = s.files->open(s.path + "/f");
+    REQUIRE(file);
+    std::filesystem::resize_file(s.path + "/f", static_cast<uintmax_t>(size / 2));
+    const auto view = (*file)->view(0, size);
+    REQUIRE_FALSE(view);
+    CHECK(view.error().message == "cannot read " + s.path + "/f: it became shorter");
+    CHECK((*file)->view(0, size / 2));
+  }
 }
 
 TEST_CASE("a large view is mapped and outlives its file", "[files]") {
