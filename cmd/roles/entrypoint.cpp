@@ -16,7 +16,7 @@
 #include "core/deploy/kubernetes/access.hpp"
 #include "core/deploy/kubernetes/api.hpp"
 #include "core/deploy/kubernetes/objects/application.hpp"
-#include "core/deploy/kubernetes/objects/config_map.hpp"
+#include "core/deploy/kubernetes/objects/driver_files.hpp"
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/exec.hpp"
@@ -26,10 +26,6 @@ namespace {
 
 namespace k8s = core::kubernetes;
 using Words = std::vector<std::string>;
-
-/// So long a driver waits for what submit creates after its pod.
-constexpr auto kConfPatience = std::chrono::seconds(60);
-constexpr auto kConfLook = std::chrono::milliseconds(100);
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -73,59 +69,60 @@ void leave_read_only_folder() {
   if (!can_write("/tmp") && !first.empty()) ::setenv("TMPDIR", first.c_str(), 0);
 }
 
-/// The config map by name, over the API server: the folder in which it is mounted follows a minute
-/// later. Empty: it is not there, or may not be read.
-nlohmann::json ask_for_map(k8s::ApiCredentials& credentials, const std::string& path) {
-  uint64_t version = 0;
-  const Result<std::string> authorization = credentials.authorization(version);
-  Result<k8s::ApiCredentials::Session> session = credentials.open();
-  if (!authorization || !session) return {};
-  net::HttpCall call{"GET", path, {{"Accept", "application/json"}}, {}};
-  if (!authorization->empty()) call.headers["Authorization"] = *authorization;
-  const Result<net::HttpReply> reply = session->http->call(call);
-  if (!reply || reply->status != 200) return {};
-  const nlohmann::json map = nlohmann::json::parse(reply->body, nullptr, false);
-  return map.is_object() ? map.value("data", nlohmann::json()) : nlohmann::json();
-}
+/// Over the API server, as this pod's service account.
+class OwnObjects {
+ public:
+  OwnObjects() : access_(conf::pod_access(conf::environment_of(environ), conf::read_file)) {
+    constexpr auto kPatience = std::chrono::seconds(5);
+    if (access_) credentials_.emplace(*access_, kPatience, kPatience);
+  }
 
-/// Writes the map's files where the mounted folder would have them; returns that folder.
-std::string write_map(const nlohmann::json& data) {
-  // Kept as long as the container is.
+  /// Null: it is not there, or may not be read.
+  nlohmann::json get(const std::string& kind, const std::string& name) {
+    if (!credentials_) return {};
+    uint64_t version = 0;
+    const Result<std::string> authorization = credentials_->authorization(version);
+    Result<k8s::ApiCredentials::Session> session = credentials_->open();
+    if (!authorization || !session) return {};
+    const std::string path = k8s::api_path(access_->name_space, kind, name);
+    net::HttpCall call{"GET", path, {{"Accept", "application/json"}}, {}};
+    if (!authorization->empty()) call.headers["Authorization"] = *authorization;
+    const Result<net::HttpReply> reply = session->http->call(call);
+    if (!reply || reply->status != 200) return {};
+    return nlohmann::json::parse(reply->body, nullptr, false);
+  }
+
+ private:
+  const std::optional<conf::KubernetesAccess> access_;
+  std::optional<k8s::ApiCredentials> credentials_;
+};
+
+/// Into a folder that is kept as long as the container is.
+std::string keep(const std::string& name, const std::map<std::string, std::string>& files) {
   std::string folder = variable("SPARK_LOCAL_DIRS");
-  folder = folder.substr(0, folder.find(',')) + "/spark-conf";
+  folder = folder.substr(0, folder.find(',')) + "/" + name;
   ::mkdir(folder.c_str(), 0700);
-  for (const auto& [name, text] : data.items()) {
-    std::ofstream file(folder + "/" + name, std::ios::binary);
-    file << text.get<std::string>();
-    if (!file.flush()) throw conf::Error("Cannot write '" + folder + "/" + name + "'");
+  for (const auto& [file_name, text] : files) {
+    std::ofstream file(folder + "/" + file_name, std::ios::binary);
+    file << text;
+    if (!file.flush()) throw conf::Error("Cannot write '" + folder + "/" + file_name + "'");
   }
   return folder;
 }
 
-bool is_there(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
-
-/// The properties file of the arguments, which may come a little after the pod.
-void wait_for_properties(Words& args) {
-  const auto at = std::find(args.begin(), args.end(), "--properties-file");
-  const std::string map = variable(k8s::kConfMapVariable);
-  if (at == args.end() || at + 1 == args.end() || map.empty() || is_there(*(at + 1))) return;
-  const auto access = conf::pod_access(conf::environment_of(environ), conf::read_file);
-  std::optional<k8s::ApiCredentials> credentials;
-  if (access) credentials.emplace(*access, std::chrono::seconds(5), std::chrono::seconds(5));
-  const std::string path = access ? k8s::api_path(access->name_space, "configmaps", map) : "";
-  for (std::chrono::milliseconds waited{}; waited < kConfPatience; waited += kConfLook) {
-    if (is_there(*(at + 1))) return;
-    const nlohmann::json data = credentials ? ask_for_map(*credentials, path) : nlohmann::json();
-    if (data.is_object()) {
-      const std::string folder = write_map(data);
-      ::setenv("SPARK_CONF_DIR", folder.c_str(), 1);
-      *(at + 1) = folder + "/" + k8s::kPropertiesName;
-      return;
-    }
-    std::this_thread::sleep_for(kConfLook);
-  }
-  throw conf::Error("The application's configuration (config map " + map +
-                    ") did not come: its submitter was ended before it had created everything");
+Words wait_for_files(Words given) {
+  OwnObjects objects;
+  k8s::DriverFilesWorld world;
+  world.environment = conf::environment_of(environ);
+  world.read = conf::read_file;
+  world.ask = [&](const std::string& kind, const std::string& name) {
+    return objects.get(kind, name);
+  };
+  world.keep = keep;
+  world.sleep = [](Duration time) { std::this_thread::sleep_for(time); };
+  k8s::DriverFiles files = k8s::await_driver_files(std::move(given), world);
+  if (!files.conf_dir.empty()) ::setenv("SPARK_CONF_DIR", files.conf_dir.c_str(), 1);
+  return std::move(files.args);
 }
 
 int submit_words(const Words& words) {
@@ -149,7 +146,7 @@ std::optional<int> driver_of_pod(Args args) {
     for (const std::string& word : split_words(variable("SPARK_DRIVER_ARGS")))
       given.push_back(word);
   }
-  wait_for_properties(given);
+  given = wait_for_files(std::move(given));
   Words words = {"--conf",        "spark.driver.bindAddress=" + address,
                  "--conf",        "spark.executorEnv.SPARK_DRIVER_POD_IP=" + address,
                  "--deploy-mode", "client"};

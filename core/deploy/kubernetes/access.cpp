@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "conf/keys.hpp"
+#include "core/deploy/kubernetes/objects/driver_files.hpp"
 #include "net/mutex.hpp"
 #include "net/process/piped_child.hpp"
 
@@ -107,8 +108,7 @@ conf::KubernetesAccess driver_access(const conf::Conf& conf, const conf::Environ
   if (!access) access.emplace();
   const bool usual = master == *conf::kKubernetesDriverMaster.spec.default_text;
   if (!usual || access->server.empty()) access->server = master;
-  return conf::with_authentication(std::move(*access), conf,
-                                   "spark.kubernetes.authenticate.driver.mounted.", read);
+  return conf::with_authentication(std::move(*access), conf, kMountedPrefix, read);
 }
 
 class ApiCredentials::Impl {

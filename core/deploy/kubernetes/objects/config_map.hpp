@@ -13,8 +13,6 @@ namespace tinderbox::core::kubernetes {
 
 inline constexpr const char* kConfDir = "/opt/spark/conf";
 inline constexpr const char* kPropertiesName = "spark.properties";
-/// Tells a driver which config map it must wait for when its pod started before that.
-inline constexpr const char* kConfMapVariable = "TINDERBOX_CONFIG_MAP";
 
 /// Name → text.
 using ConfFiles = std::map<std::string, std::string>;

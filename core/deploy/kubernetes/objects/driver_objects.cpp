@@ -5,14 +5,11 @@
 #include "conf/keys.hpp"
 #include "conf/values/custom_resources.hpp"
 #include "core/deploy/kubernetes/names.hpp"
+#include "core/deploy/kubernetes/objects/driver_files.hpp"
 #include "core/deploy/kubernetes/objects/volumes.hpp"
 
 namespace tinderbox::core::kubernetes {
 namespace {
-
-constexpr const char* kTemplateDir = "/opt/spark/pod-template";
-constexpr const char* kTemplateName = "pod-spec-template.yml";
-constexpr const char* kCredentialsDir = "/mnt/secrets/spark-kubernetes-credentials";
 
 struct Ports {
   int rpc, blocks, ui;
@@ -124,14 +121,14 @@ class DriverBuilder {
     add_volume(pod_, "kubernetes-credentials",
                {{"secret", {{"secretName", name}, {"optional", true}}}},
                {{"mountPath", kCredentialsDir}, {"readOnly", true}});
+    set_variable(pod_.container(), kCredentialsVariable, name);
     for (const auto& [key, bytes] : in_.credentials) {
       const bool token = key == "oauth-token";
       const std::string property = token                 ? "oauthTokenFile"
                                    : key == "ca-cert"    ? "caCertFile"
                                    : key == "client-key" ? "clientKeyFile"
                                                          : "clientCertFile";
-      properties_.emplace_back("spark.kubernetes.authenticate.driver.mounted." + property,
-                               std::string(kCredentialsDir) + "/" + key);
+      properties_.emplace_back(kMountedPrefix + property, std::string(kCredentialsDir) + "/" + key);
     }
   }
 
@@ -201,16 +198,16 @@ class DriverBuilder {
     [[maybe_unused]] const PodUnderConstruction parsed(in_.executor_template.text,
                                                        in_.executor_template.source, "");
     const std::string name = named("-driver-podspec-conf-map");
-    const char* key = "podspec-configmap-key";
     dependents_.push_back({{"apiVersion", "v1"},
                            {"kind", "ConfigMap"},
                            {"metadata", metadata(name)},
                            {"immutable", true},
-                           {"data", {{key, in_.executor_template.text}}}});
-    const Json item = {{"key", key}, {"path", kTemplateName}};
+                           {"data", {{kTemplateKey, in_.executor_template.text}}}});
+    const Json item = {{"key", kTemplateKey}, {"path", kTemplateName}};
     add_volume(pod_, "pod-template-volume",
                {{"configMap", {{"name", name}, {"optional", true}, {"items", {item}}}}},
                {{"mountPath", kTemplateDir}});
+    set_variable(pod_.container(), kTemplateMapVariable, name);
     properties_.emplace_back(conf::kKubernetesExecutorTemplate.spec.name,
                              std::string(kTemplateDir) + "/" + kTemplateName);
   }
