@@ -33,7 +33,7 @@ void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files) 
   if (files.empty()) return;
   const Json mount = {{"mountPath", kAppDir}};
   add_volume(pod, kVolume, {{"emptyDir", Json::object()}}, mount);
-  Json init = {{"name", "tinderbox-init"}, {"args", arguments_of(files)}};
+  Json init = {{"name", kInitName}, {"args", arguments_of(files)}};
   for (const char* same : {"image", "imagePullPolicy", "resources", "securityContext"})
     if (pod.container().contains(same)) init[same] = pod.container()[same];
   // Proxies and trusted certificates are for fetching too; secrets are not.

@@ -12,6 +12,8 @@ namespace tinderbox::core::kubernetes {
 inline constexpr const char* kAppDir = "/opt/spark/app";
 /// The port at which it takes what submit sends.
 inline constexpr int kReceivePort = 7080;
+/// The init container.
+inline constexpr const char* kInitName = "tinderbox-init";
 /// Names the application's file to the executor role.
 inline constexpr const char* kApplicationVariable = "TINDERBOX_APPLICATION";
 

@@ -22,6 +22,13 @@ constexpr int kUploadTries = 100;
 constexpr Duration kUploadPause = std::chrono::milliseconds(50);
 constexpr int kConflict = 409, kNotFound = 404, kGone = 410;
 
+/// Webhooks put others beside it. Null: the pod's status does not list it yet.
+const ContainerView* receiver_of(const PodView& pod) {
+  for (const ContainerView& c : pod.init_containers)
+    if (c.name == kInitName) return &c;
+  return nullptr;
+}
+
 bool has_ended(const PodView& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
 }  // namespace
@@ -277,14 +284,24 @@ void Submission::on(const PodChanged& e, Effects& out) {
   pod_ = e.pod;
   if (e.deleted) pod_->phase = "Deleted";
   if (!shown) out.push_back(Report{"State changed, new state: " + describe_pod(*pod_)});
+  if (step_ == Step::Uploads) look_at_receiver(out);
+  if (step_ == Step::Ended) return;
   if (e.deleted || has_ended(*pod_)) return finish(out);
   look_for_trouble(out);
-  const bool runs = !pod_->init_containers.empty() &&
-                    pod_->init_containers.back().state == ContainerView::State::Running;
-  if (step_ == Step::Uploads && runs && !receiving_) {
-    receiving_ = true;
-    next_upload(out);
+}
+
+/// Its good end says that it has all files, also where the answer to the last one got lost.
+void Submission::look_at_receiver(Effects& out) {
+  const ContainerView* receiver = receiver_of(*pod_);
+  if (!receiver) return;
+  if (receiver->state == ContainerView::State::Terminated && receiver->exit_code == 0) {
+    next_ = options_.uploads.size();
+    retry_ = 0;
+    return next_upload(out);
   }
+  if (receiver->state != ContainerView::State::Running || receiving_) return;
+  receiving_ = true;
+  next_upload(out);
 }
 
 /// Something that will not pass by itself is given a while all the same.
@@ -341,7 +358,7 @@ void Submission::finish(Effects& out) {
   if (step_ == Step::Uploads)
     return give_up("the driver pod " + options_.pod_name +
                        " ended before it had its files; kubectl logs " + options_.pod_name +
-                       " -c tinderbox-init tells more",
+                       " -c " + kInitName + " tells more",
                    out);
   out.push_back(Report{"Application " + options_.app_name + " with application ID " +
                        options_.app_id + " and submission ID " + submission_id() + " finished"});

@@ -124,6 +124,7 @@ class Submission {
   void next_upload(Effects& out);
   void send_file(Effects& out);
   void watch(Effects& out);
+  void look_at_receiver(Effects& out);
   void look_for_trouble(Effects& out);
   void fail(const std::string& reason, Effects& out);
   void finish(Effects& out);

@@ -23,6 +23,24 @@ PodView waiting(PodView p, const std::string& reason) {
   return p;
 }
 
+/// With an init container that a webhook appended.
+PodView with_init(PodView p, ContainerView::State state) {
+  ContainerView init, other;
+  init.name = "tinderbox-init";
+  init.state = state;
+  other.name = "mesh";
+  other.state = ContainerView::State::Waiting;
+  other.reason = "PodInitializing";
+  p.init_containers = {init, other};
+  return p;
+}
+
+SubmissionOptions upload_options() {
+  SubmissionOptions o = submission_options();
+  o.uploads = {{"/home/app", "app"}, {"/home/data", "data"}};
+  return o;
+}
+
 }  // namespace
 
 TEST_CASE("K24 the pod first, then what it owns, the config map last; then it waits",
@@ -267,17 +285,11 @@ TEST_CASE("an image that comes in the end was worth the wait", "[submission]") {
 
 TEST_CASE("files are sent once the init container runs, again while it does not listen yet",
           "[submission]") {
-  SubmissionOptions o = submission_options();
-  o.uploads = {{"/home/app", "app"}, {"/home/data", "data"}};
-  SubmissionBench b(o);
+  SubmissionBench b(upload_options());
   b.feed(StartSubmission{});
   b.run();
   CHECK(b.files.empty());
-  PodView p = b.pod("Pending");
-  ContainerView init;
-  init.name = "tinderbox-init";
-  init.state = ContainerView::State::Running;
-  p.init_containers = {init};
+  const PodView p = with_init(b.pod("Pending"), ContainerView::State::Running);
   b.show(p);
   b.show(p);
   REQUIRE(b.files.size() == 1);
@@ -295,4 +307,27 @@ TEST_CASE("files are sent once the init container runs, again while it does not 
   CHECK_THAT(b.exit->reason, Contains("cannot send /home/data to the driver pod: pods/proxy is "
                                       "forbidden (status 403)"));
   CHECK(b.server.objects.empty());
+}
+
+TEST_CASE("an init container that ended well has all files, whatever answer got lost",
+          "[submission]") {
+  for (const bool wait : {true, false})
+    for (const char* phase : {"Pending", "Succeeded"}) {
+      INFO(phase << (wait ? ", waited for" : ""));
+      SubmissionOptions o = upload_options();
+      o.wait = wait;
+      SubmissionBench b(o);
+      b.feed(StartSubmission{});
+      b.run();
+      b.show(with_init(b.pod("Pending"), ContainerView::State::Running));
+      b.feed(ApiAnswered{b.files[0].ticket, 200, "", ""});
+      b.feed(ApiAnswered{b.files[1].ticket, 0, "", "cut short"});
+      b.show(with_init(b.pod(phase), ContainerView::State::Terminated));
+      b.run();
+      CHECK(b.files.size() == 2);
+      CHECK(b.calls.empty());
+      CHECK(b.server.objects.size() == 3);
+      CHECK(static_cast<bool>(b.exit) == (!wait || phase == std::string("Succeeded")));
+      if (b.exit) CHECK(*b.exit == Exit{0, ""});
+    }
 }
