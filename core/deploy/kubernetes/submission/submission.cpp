@@ -122,6 +122,7 @@ void Submission::try_again(Effects& out) {
 }
 
 void Submission::on(const ApiAnswered& e, Effects& out) {
+  if (e.ticket == look_) return looked(e, out);
   if (e.ticket != ticket_) return;
   switch (step_) {
     case Step::Store:
@@ -149,11 +150,7 @@ void Submission::on(const ApiAnswered& e, Effects& out) {
 }
 
 void Submission::pod_answered(const ApiAnswered& e, Effects& out) {
-  if (e.ok()) {
-    uid_ = uid_of(e.body);
-    step_ = Step::Dependents;
-    return next_dependent(out);
-  }
+  if (e.ok()) return pod_is_there(read_pod(Json::parse(e.body, nullptr, false)), out);
   if (e.status == kConflict) {
     step_ = Step::FindPod;
     return call(get_object(pod_path()), out);
@@ -169,14 +166,17 @@ void Submission::pod_answered(const ApiAnswered& e, Effects& out) {
 void Submission::pod_found(const ApiAnswered& e, Effects& out) {
   if (!e.ok() && worth_another_try(e)) return try_again(out);
   const PodView pod = read_pod(Json::parse(e.body, nullptr, false));
-  if (e.ok() && pod.label(kAppLabel) == options_.app_id) {
-    uid_ = pod.uid;
-    step_ = Step::Dependents;
-    return next_dependent(out);
-  }
+  if (e.ok() && pod.label(kAppLabel) == options_.app_id) return pod_is_there(pod, out);
   give_up("a pod named " + options_.pod_name + " is in namespace " + options_.name_space +
               " already: choose another spark.kubernetes.driver.pod.name or delete it",
           out);
+}
+
+void Submission::pod_is_there(const PodView& pod, Effects& out) {
+  uid_ = pod.uid;
+  version_ = pod.resource_version;
+  step_ = Step::Dependents;
+  next_dependent(out);
 }
 
 void Submission::next_dependent(Effects& out) {
@@ -262,14 +262,47 @@ void Submission::upload_answered(const ApiAnswered& e, Effects& out) {
        out);
 }
 
-/// One pod, from the last version that is known on; without one the present state comes first.
+std::string Submission::own_pod() const {
+  return api_path(options_.name_space, "pods") + "?fieldSelector=metadata.name%3D" +
+         net::url_encoded(options_.pod_name);
+}
+
+/// From the last version that is known on; without one the present state comes first. A watch does
+/// not tell of a pod that was gone when it began.
 void Submission::watch(Effects& out) {
-  watch_ = ++ticket_ | (uint64_t{1} << 63);
-  std::string path = api_path(options_.name_space, "pods") +
-                     "?allowWatchBookmarks=true&fieldSelector=metadata.name%3D" +
-                     net::url_encoded(options_.pod_name) + "&watch=true";
+  if (!version_.empty()) return follow(out);
+  look_ = ++background_;
+  out.push_back(CallApi{look_, get_object(own_pod())});
+}
+
+void Submission::follow(Effects& out) {
+  watch_ = ++background_;
+  std::string path = own_pod() + "&allowWatchBookmarks=true&watch=true";
   if (!version_.empty()) path += "&resourceVersion=" + version_;
   out.push_back(WatchApi{watch_, path});
+}
+
+/// The list has one pod or none, and a version that is as new as it is: the pod's own may be too
+/// old to watch from.
+void Submission::looked(const ApiAnswered& e, Effects& out) {
+  if (gives_up()) return;
+  if (!e.ok()) return cannot_watch(e.status, failure(e), out);
+  const Json list = Json::parse(e.body, nullptr, false);
+  if (!list.is_object() || !list.value("items", Json()).is_array())
+    return cannot_watch(0, "no list came", out);
+  const PodView found = list["items"].empty() ? PodView{} : read_pod(list["items"][0]);
+  const bool gone = list["items"].empty() || (!uid_.empty() && found.uid != uid_);
+  if (!gone) {
+    shown(found, false, out);
+  } else {
+    PodView last = pod_.value_or(PodView{});
+    last.name = options_.pod_name;
+    last.name_space = options_.name_space;
+    shown(last, true, out);
+  }
+  if (step_ == Step::Ended || gives_up()) return;
+  version_ = read_pod(list).resource_version;
+  follow(out);
 }
 
 void Submission::on(const WatchBookmark& e, Effects&) {
@@ -280,13 +313,17 @@ void Submission::on(const PodChanged& e, Effects& out) {
   if (e.ticket != watch_ || gives_up()) return;
   if (!uid_.empty() && e.pod.uid != uid_) return;
   version_ = e.pod.resource_version;
-  const bool shown = pod_ && describe_pod(*pod_) == describe_pod(e.pod) && !e.deleted;
-  pod_ = e.pod;
-  if (e.deleted) pod_->phase = "Deleted";
-  if (!shown) out.push_back(Report{"State changed, new state: " + describe_pod(*pod_)});
+  shown(e.pod, e.deleted, out);
+}
+
+void Submission::shown(const PodView& pod, bool deleted, Effects& out) {
+  const bool told = pod_ && describe_pod(*pod_) == describe_pod(pod) && !deleted;
+  pod_ = pod;
+  if (deleted) pod_->phase = "Deleted";
+  if (!told) out.push_back(Report{"State changed, new state: " + describe_pod(*pod_)});
   if (step_ == Step::Uploads) look_at_receiver(out);
   if (step_ == Step::Ended) return;
-  if (e.deleted || has_ended(*pod_)) return finish(out);
+  if (deleted || has_ended(*pod_)) return finish(out);
   look_for_trouble(out);
 }
 
@@ -316,10 +353,15 @@ void Submission::look_for_trouble(Effects& out) {
 
 void Submission::on(const WatchEnded& e, Effects& out) {
   if (e.ticket != watch_ || gives_up()) return;
-  // Its versions are forgotten there, or it did not say: begin with the present state.
-  if (e.status == kGone) version_.clear();
-  if (e.status >= 400 && e.status < 500 && e.status != kGone)
-    return exit(kExitFailure, "cannot watch the driver pod: " + e.error, out);
+  cannot_watch(e.status, e.error, out);
+}
+
+/// It is tried again a little later, unless that would end the same.
+void Submission::cannot_watch(int status, const std::string& why, Effects& out) {
+  // Its versions are forgotten there: begin with the present state.
+  if (status == kGone) version_.clear();
+  if (status >= 400 && status < 500 && status != kGone)
+    return exit(kExitFailure, "cannot watch the driver pod: " + why, out);
   out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Watch, ++timer_}});
 }
 
@@ -335,7 +377,8 @@ void Submission::on(const SubmissionTimer& e, Effects& out) {
              out);
       return;
     case Kind::Watch:
-      return watch(out);
+      if (!gives_up()) watch(out);
+      return;
     case Kind::Report:
       if (step_ != Step::Waiting) return;
       out.push_back(Report{"Application status for " + options_.app_id +

@@ -123,7 +123,13 @@ class Submission {
   void deployed(Effects& out);
   void next_upload(Effects& out);
   void send_file(Effects& out);
+  void pod_is_there(const PodView& pod, Effects& out);
+  std::string own_pod() const;
   void watch(Effects& out);
+  void follow(Effects& out);
+  void looked(const ApiAnswered& e, Effects& out);
+  void cannot_watch(int status, const std::string& why, Effects& out);
+  void shown(const PodView& pod, bool deleted, Effects& out);
   void look_at_receiver(Effects& out);
   void look_for_trouble(Effects& out);
   void fail(const std::string& reason, Effects& out);
@@ -136,8 +142,9 @@ class Submission {
 
   const SubmissionOptions options_;
   Step step_ = Step::Store;
-  uint64_t ticket_ = 0;  // of the request, watch or file under way
-  uint64_t watch_ = 0;
+  uint64_t ticket_ = 0;                      // of the request or file under way
+  uint64_t background_ = uint64_t{1} << 63;  // what goes on beside that is counted from here
+  uint64_t watch_ = 0, look_ = 0;
   uint64_t timer_ = 0;
   uint64_t retry_ = 0;
   int tries_ = 0;

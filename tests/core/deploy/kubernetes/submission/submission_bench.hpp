@@ -52,6 +52,7 @@ struct Server {
       const std::string whole = path + "/" + made["metadata"]["name"].get<std::string>();
       if (objects.contains(whole)) return {ticket, 409, "{}", ""};
       made["metadata"]["uid"] = "uid-" + std::to_string(objects.size());
+      made["metadata"]["resourceVersion"] = "5";
       made["metadata"]["labels"]["spark-app-selector"] = "spark-1";
       objects[whole] = made;
       return {ticket, 201, made.dump(), ""};
@@ -59,6 +60,12 @@ struct Server {
     if (r.method == "PATCH") {
       objects[path] = Json::parse(r.body);
       return {ticket, 200, "{}", ""};
+    }
+    if (r.method == "GET" && path.ends_with("/pods")) {
+      Json list = {{"metadata", {{"resourceVersion", "100"}}}, {"items", Json::array()}};
+      for (const auto& [name, object] : objects)
+        if (name.starts_with(path)) list["items"].push_back(object);
+      return {ticket, 200, list.dump(), ""};
     }
     const auto found = objects.find(path);
     if (found == objects.end()) return {ticket, 404, Json{{"message", "not found"}}.dump(), ""};

@@ -237,6 +237,7 @@ TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the p
   SubmissionBench b;
   b.feed(StartSubmission{});
   b.run();
+  CHECK_THAT(b.watches.back().path, Contains("&resourceVersion=5"));
   b.show(b.pod("Pending"));
   const uint64_t first = b.watches.back().ticket;
   b.feed(WatchEnded{first, 0, ""});
@@ -247,12 +248,56 @@ TEST_CASE("K32 a watch that ends begins again where it was, after 410 with the p
   b.feed(WatchEnded{b.watches.back().ticket, 0, ""});
   b.pass(1s);
   CHECK_THAT(b.watches.back().path, Contains("&resourceVersion=9"));
+  b.server.objects[kPod]["status"]["phase"] = "Running";
   b.feed(WatchEnded{b.watches.back().ticket, 410, "too old"});
   b.pass(1s);
-  CHECK(b.watches.back().path.find("resourceVersion") == std::string::npos);
+  CHECK(b.server.seen.back() == "GET /api/v1/namespaces/jobs/pods");
+  CHECK_THAT(b.told.back(), Contains("phase: Running"));
+  CHECK(b.watches.size() == 4);
+  CHECK_THAT(b.watches.back().path, Contains("&resourceVersion=100"));
   b.show(b.pod("Running"), true);
   REQUIRE(b.exit);
   CHECK(b.exit->code == 0);
+}
+
+TEST_CASE("K32 a pod that went while nobody watched ends the wait", "[submission]") {
+  for (const bool another : {false, true}) {
+    SubmissionBench b;
+    b.feed(StartSubmission{});
+    b.run();
+    b.server.objects.erase(kPod);
+    if (another) b.server.objects[kPod] = {{"metadata", {{"uid", "other"}}}};
+    b.feed(WatchEnded{b.watches.back().ticket, 410, "too old"});
+    b.pass(1s);
+    REQUIRE(b.exit);
+    CHECK(*b.exit == Exit{0, ""});
+    CHECK(b.was_told("phase: Deleted"));
+    CHECK(b.watches.size() == 1);
+  }
+}
+
+TEST_CASE("K32 a look at the pod that has no answer is repeated", "[submission]") {
+  SubmissionBench b;
+  b.feed(StartSubmission{});
+  b.run();
+  b.server.lost_before.insert(b.server.seen.size());
+  b.feed(WatchEnded{b.watches.back().ticket, 410, "too old"});
+  b.pass(1s);
+  CHECK(b.watches.size() == 1);
+  b.pass(1s);
+  CHECK(b.watches.size() == 2);
+}
+
+TEST_CASE("a watch that begins again leaves the file that is under way", "[submission]") {
+  SubmissionBench b(upload_options());
+  b.feed(StartSubmission{});
+  b.run();
+  b.show(with_init(b.pod("Pending"), ContainerView::State::Running));
+  b.feed(WatchEnded{b.watches.back().ticket, 0, ""});
+  b.pass(1s);
+  CHECK(b.watches.size() == 2);
+  b.feed(ApiAnswered{b.files[0].ticket, 200, "", ""});
+  CHECK(b.files.size() == 2);
 }
 
 TEST_CASE("an image that is not there ends the wait with the reason, and removes the pod",
