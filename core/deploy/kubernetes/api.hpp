@@ -66,11 +66,12 @@ struct WatchBookmark {
   std::string resource_version;
 };
 /// `status`: of an answer other than 200, or of an ERROR event (410: too old); 0: the stream just
-/// ended, or broke.
+/// ended, or broke. `pause`: so long a server that is too busy (429) wants to be left alone.
 struct WatchEnded {
   uint64_t ticket = 0;
   int status = 0;
   std::string error;
+  Duration pause{};
 };
 
 // ---- requests ----------------------------------------------------------------------------------

@@ -38,6 +38,14 @@ net::HttpCall http_call(const ApiRequest& request, const std::string& authorizat
   return call;
 }
 
+/// What a server that is too busy asks for.
+Duration told_pause(const net::HttpReply& reply) {
+  int seconds = 1;
+  const auto told = reply.headers.find("retry-after");
+  if (told != reply.headers.end()) (void)absl::SimpleAtoi(told->second, &seconds);
+  return std::chrono::seconds(std::clamp(seconds, 1, 30));
+}
+
 /// A thread's own connection, opened again when the credentials say so.
 class Connection {
  public:
@@ -250,12 +258,8 @@ class ApiService::Impl {
 
   /// False: the service ends.
   bool wait_as_told(const net::HttpReply& reply) {
-    int seconds = 1;
-    const auto told = reply.headers.find("retry-after");
-    if (told != reply.headers.end()) (void)absl::SimpleAtoi(told->second, &seconds);
-    const auto until = std::chrono::seconds(std::clamp(seconds, 1, 30));
     net::Lock lock(mutex_);
-    if (!ending_) wake_for_end_.wait_for(lock, until);
+    if (!ending_) wake_for_end_.wait_for(lock, told_pause(reply));
     return !ending_;
   }
 
@@ -265,12 +269,13 @@ class ApiService::Impl {
         get_object(what.path), [&](net::HttpSession& session, const net::HttpCall& c) {
           return session.stream(c, [&](std::string_view part) { return lines.take(part); });
         });
-    WatchEnded ended{what.ticket, 0, {}};
+    WatchEnded ended{what.ticket, 0, {}, {}};
     if (!reply) {
       ended.error = reply.error().message;
     } else if (reply->status != 200) {
       ended.status = reply->status;
       ended.error = failure(ApiAnswered{what.ticket, reply->status, reply->body, {}});
+      if (reply->status == kTooMany) ended.pause = told_pause(*reply);
     } else {
       ended.status = lines.status();
       ended.error = lines.error();

@@ -20,7 +20,7 @@ constexpr int kTries = 6;
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);  // doubled with each try
 constexpr int kUploadTries = 100;
 constexpr Duration kUploadPause = std::chrono::milliseconds(50);
-constexpr int kConflict = 409, kNotFound = 404, kGone = 410;
+constexpr int kConflict = 409, kNotFound = 404, kGone = 410, kTooMany = 429;
 
 /// Webhooks put others beside it. Null: the pod's status does not list it yet.
 const ContainerView* receiver_of(const PodView& pod) {
@@ -138,8 +138,7 @@ void Submission::on(const ApiAnswered& e, Effects& out) {
     case Step::Uploads:
       return upload_answered(e, out);
     case Step::Removing:
-      if (!e.ok() && e.status != kNotFound && worth_another_try(e)) return try_again(out);
-      return unstore(out);
+      return removal_answered(e, out);
     case Step::Unstore:
       if (!e.ok()) failure_ += "; " + options_.stored[stored_].place + " may still be there";
       return unstore(out);
@@ -202,6 +201,14 @@ void Submission::dependent_answered(const ApiAnswered& e, Effects& out) {
            object.at("metadata").at("name").get<std::string>() + " in namespace " +
            options_.name_space + ": " + failure(e),
        out);
+}
+
+void Submission::removal_answered(const ApiAnswered& e, Effects& out) {
+  // A conflict: what has its name is another pod.
+  const bool gone = e.ok() || e.status == kNotFound || e.status == kConflict;
+  if (!gone && worth_another_try(e)) return try_again(out);
+  if (!gone) failure_ += "; the pod " + options_.pod_name + " may still be there";
+  unstore(out);
 }
 
 /// All objects are there.
@@ -286,10 +293,10 @@ void Submission::follow(Effects& out) {
 /// old to watch from.
 void Submission::looked(const ApiAnswered& e, Effects& out) {
   if (gives_up()) return;
-  if (!e.ok()) return cannot_watch(e.status, failure(e), out);
+  if (!e.ok()) return cannot_watch(e.status, failure(e), {}, out);
   const Json list = Json::parse(e.body, nullptr, false);
   if (!list.is_object() || !list.value("items", Json()).is_array())
-    return cannot_watch(0, "no list came", out);
+    return cannot_watch(0, "no list came", {}, out);
   const PodView found = list["items"].empty() ? PodView{} : read_pod(list["items"][0]);
   const bool gone = list["items"].empty() || (!uid_.empty() && found.uid != uid_);
   if (!gone) {
@@ -353,16 +360,20 @@ void Submission::look_for_trouble(Effects& out) {
 
 void Submission::on(const WatchEnded& e, Effects& out) {
   if (e.ticket != watch_ || gives_up()) return;
-  cannot_watch(e.status, e.error, out);
+  cannot_watch(e.status, e.error, e.pause, out);
 }
 
 /// It is tried again a little later, unless that would end the same.
-void Submission::cannot_watch(int status, const std::string& why, Effects& out) {
+void Submission::cannot_watch(int status, const std::string& why, Duration pause, Effects& out) {
   // Its versions are forgotten there: begin with the present state.
   if (status == kGone) version_.clear();
-  if (status >= 400 && status < 500 && status != kGone)
-    return exit(kExitFailure, "cannot watch the driver pod: " + why, out);
-  out.push_back(After<SubmissionTimer>{options_.report_interval, {Kind::Watch, ++timer_}});
+  if (status >= 400 && status < 500 && status != kGone && status != kTooMany) {
+    const std::string reason = "cannot watch the driver pod: " + why;
+    // Without its files the pod is of no use.
+    return step_ == Step::Uploads ? fail(reason, out) : exit(kExitFailure, reason, out);
+  }
+  out.push_back(
+      After<SubmissionTimer>{std::max(options_.report_interval, pause), {Kind::Watch, ++timer_}});
 }
 
 void Submission::on(const SubmissionTimer& e, Effects& out) {

@@ -118,6 +118,7 @@ class Submission {
   void pod_found(const ApiAnswered& e, Effects& out);
   void dependent_answered(const ApiAnswered& e, Effects& out);
   void upload_answered(const ApiAnswered& e, Effects& out);
+  void removal_answered(const ApiAnswered& e, Effects& out);
   void next_dependent(Effects& out);
   nlohmann::json dependent() const;
   void deployed(Effects& out);
@@ -128,7 +129,7 @@ class Submission {
   void watch(Effects& out);
   void follow(Effects& out);
   void looked(const ApiAnswered& e, Effects& out);
-  void cannot_watch(int status, const std::string& why, Effects& out);
+  void cannot_watch(int status, const std::string& why, Duration pause, Effects& out);
   void shown(const PodView& pod, bool deleted, Effects& out);
   void look_at_receiver(Effects& out);
   void look_for_trouble(Effects& out);

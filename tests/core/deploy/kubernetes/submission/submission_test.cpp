@@ -288,6 +288,52 @@ TEST_CASE("K32 a look at the pod that has no answer is repeated", "[submission]"
   CHECK(b.watches.size() == 2);
 }
 
+TEST_CASE("a watch that is refused ends the wait; while files are awaited the pod goes too",
+          "[submission]") {
+  for (const bool uploads : {false, true}) {
+    SubmissionBench b(uploads ? upload_options() : submission_options());
+    b.feed(StartSubmission{});
+    b.run();
+    b.feed(WatchEnded{b.watches.back().ticket, 403, "not allowed (status 403)"});
+    b.run();
+    REQUIRE(b.exit);
+    CHECK(*b.exit == Exit{1, "cannot watch the driver pod: not allowed (status 403)"});
+    CHECK(b.server.objects.empty() == uploads);
+  }
+}
+
+TEST_CASE("a watch that a busy server refuses is tried again when it says", "[submission]") {
+  SubmissionBench b;
+  b.feed(StartSubmission{});
+  b.run();
+  b.feed(WatchEnded{b.watches.back().ticket, 429, "too many requests", 7s});
+  b.pass(6s);
+  CHECK(b.watches.size() == 1);
+  b.pass(1s);
+  CHECK(b.watches.size() == 2);
+  CHECK_FALSE(b.exit);
+}
+
+TEST_CASE("a pod that could not be removed is told of", "[submission]") {
+  struct Case {
+    int status;  // of the removal
+    bool may_be_there;
+  };
+  for (const Case& c : {Case{403, true}, {503, true}, {404, false}, {409, false}}) {
+    INFO(c.status);
+    SubmissionBench b;
+    b.server.refuse = [&](const ApiRequest& r) {
+      if (r.method == "DELETE") return c.status;
+      return r.path.find("configmaps") != std::string::npos ? 403 : 0;
+    };
+    b.feed(StartSubmission{});
+    b.run();
+    REQUIRE(b.exit);
+    const bool told = b.exit->reason.ends_with("; the pod count-driver may still be there");
+    CHECK(told == c.may_be_there);
+  }
+}
+
 TEST_CASE("a watch that begins again leaves the file that is under way", "[submission]") {
   SubmissionBench b(upload_options());
   b.feed(StartSubmission{});
