@@ -88,15 +88,20 @@ Json config_map(const std::string& name, const AppNames& names, const std::strin
 
 void refuse_large(const Json& object) {
   constexpr size_t kMost = 1 << 20;
-  for (const char* part : {"data", "stringData"}) {
-    const DataSize size = size_of(object.value(part, Json::object()));
-    if (size.bytes > kMost)
+  const auto refuse = [&](size_t bytes, const std::string& advice) {
+    if (bytes > kMost)
       throw conf::Error(object["kind"].get<std::string>() + " " +
                         object["metadata"]["name"].get<std::string>() + " would take " +
-                        std::to_string(size.bytes) + " bytes, more than the " +
-                        std::to_string(kMost) +
-                        " (1 MiB) that the API server takes; the largest of it is " + size.largest);
+                        std::to_string(bytes) + " bytes, more than the " + std::to_string(kMost) +
+                        " (1 MiB) that the API server takes; " + advice);
+  };
+  for (const char* part : {"data", "stringData"}) {
+    const DataSize size = size_of(object.value(part, Json::object()));
+    refuse(size.bytes, "the largest of it is " + size.largest);
   }
+  if (object["kind"] == "Pod")
+    refuse(object.dump(-1, ' ', false, Json::error_handler_t::replace).size(),
+           "give what is large with --files");
 }
 
 void mount_config_map(PodUnderConstruction& pod, const std::string& volume, const std::string& map,

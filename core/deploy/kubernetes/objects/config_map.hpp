@@ -31,7 +31,7 @@ ConfFiles travelling(const ConfFiles& files);
 Json config_map(const std::string& name, const AppNames& names, const std::string& role,
                 const conf::Conf& conf, const conf::Pairs& properties, const ConfFiles& files);
 
-/// Errors: conf::Error for a config map or secret that is larger than the API server takes.
+/// Errors: conf::Error for a config map, secret or pod that is larger than the API server takes.
 void refuse_large(const Json& object);
 
 /// Mounts such a map at kConfDir. `keys`: only these, none: all. `optional`: the pod may start

@@ -44,8 +44,8 @@ class DriverBuilder {
     add_local_dirs(pod_, in_.conf, in_.names.unique);
     add_conf_map();
     add_fetching(pod_, in_.app_files);
-    for (const Json& object : dependents_) refuse_large(object);
     dependents_.insert(dependents_.begin(), pod_.finish());
+    for (const Json& object : dependents_) refuse_large(object);
     return std::move(dependents_);
   }
 

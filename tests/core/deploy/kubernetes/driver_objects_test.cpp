@@ -279,6 +279,13 @@ TEST_CASE("other objects over 1 MiB are refused before anything is created", "[p
   in = driver_input();
   in.credentials = {{"ca-cert", std::string(1 << 20, 'x')}};
   CHECK_THROWS_WITH(driver_objects(in), Contains("Secret ") && Contains("is ca-cert"));
+  in = driver_input();
+  in.arguments = std::vector<std::string>(150, std::string(1 << 10, 'x'));
+  CHECK_NOTHROW(driver_objects(in));
+  in.arguments = std::vector<std::string>(1 << 10, std::string(1 << 10, 'x'));
+  CHECK_THROWS_WITH(driver_objects(in),
+                    Contains("Pod word-count-195a14a1fd553bde-driver would take ") &&
+                        Contains("(1 MiB) that the API server takes; give what is large with"));
 }
 
 TEST_CASE("steps of Spark's that are excluded by name are left out", "[pod_objects]") {
