@@ -143,7 +143,7 @@ k8s::PlanWorld plan_world() {
 int submit_to_kubernetes(const conf::SubmitRequest& request) {
   k8s::SubmissionOptions plan = k8s::plan_submission(request, plan_world());
   if (request.dry_run) {
-    std::fputs(k8s::show_objects(plan).c_str(), stdout);
+    std::fputs(k8s::show_objects(plan, request.conf).c_str(), stdout);
     return core::kExitOk;
   }
   k8s::Submission machine(std::move(plan));

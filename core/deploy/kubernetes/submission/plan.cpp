@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "conf/keys.hpp"
+#include "conf/sources/properties.hpp"
 #include "conf/sources/yaml.hpp"
 #include "conf/values/resources.hpp"
 #include "core/deploy/kubernetes/names.hpp"
@@ -121,18 +122,49 @@ class Planner {
   FilePlaces files_;
 };
 
+/// The comments above them stay.
+std::string hidden_properties(const std::string& text, const conf::Conf& conf) {
+  conf::Pairs pairs = conf::parse_properties(text);
+  for (auto& [key, value] : pairs) value = conf::redact(conf, key, value);
+  const std::string comment = text.starts_with('#') ? text.substr(0, text.find('\n') + 1) : "";
+  return comment + conf::to_properties(pairs);
+}
+
+/// Templates have whatever they have.
+void hide_variables(Json& container, const conf::Conf& conf) {
+  if (!container.contains("env") || !container["env"].is_array()) return;
+  for (Json& variable : container["env"]) {
+    if (!variable.is_object()) continue;
+    const Json name = variable.value("name", Json()), value = variable.value("value", Json());
+    if (name.is_string() && value.is_string())
+      variable["value"] = conf::redact(conf, name.get<std::string>(), value.get<std::string>());
+  }
+}
+
+void hide_secrets(Json& object, const conf::Conf& conf) {
+  const std::string kind = object["kind"];
+  if (kind == "Secret")
+    for (auto& [key, value] : object["stringData"].items()) value = std::string(conf::kRedacted);
+  if (kind == "ConfigMap" && object["data"].contains(kPropertiesName))
+    object["data"][kPropertiesName] =
+        hidden_properties(object["data"][kPropertiesName].get<std::string>(), conf);
+  if (kind != "Pod") return;
+  for (const char* list : {"initContainers", "containers"})
+    if (object["spec"].contains(list))
+      for (Json& container : object["spec"][list]) hide_variables(container, conf);
+}
+
 }  // namespace
 
 SubmissionOptions plan_submission(const conf::SubmitRequest& request, const PlanWorld& world) {
   return Planner(request, world).plan();
 }
 
-std::string show_objects(const SubmissionOptions& plan) {
+std::string show_objects(const SubmissionOptions& plan, const conf::Conf& conf) {
   std::string text;
   for (const Bytes& bytes : plan.objects) {
     Json object = Json::parse(bytes);
-    if (object["kind"] == "Secret")
-      for (auto& [key, value] : object["stringData"].items()) value = std::string(conf::kRedacted);
+    hide_secrets(object, conf);
     text += (text.empty() ? "" : "---\n") + conf::to_yaml(object);
   }
   return text;

@@ -29,8 +29,9 @@ struct PlanWorld {
 /// Errors: conf::Error for what cannot be submitted: nothing is created then.
 SubmissionOptions plan_submission(const conf::SubmitRequest& request, const PlanWorld& world);
 
-/// What --dry-run prints: the objects as YAML documents; bytes of secrets are hidden.
-std::string show_objects(const SubmissionOptions& plan);
+/// What --dry-run prints: the objects as YAML documents. Bytes of secrets are hidden, and so are
+/// properties and variables by `spark.redaction.regex` of `conf`. Errors: as conf::redact.
+std::string show_objects(const SubmissionOptions& plan, const conf::Conf& conf);
 
 /// The value of tinderbox.kubernetes.application for this resource; empty: it must be fetched.
 std::string application_in_image(const std::string& resource,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "conf/keys.hpp"
+#include "conf/sources/yaml.hpp"
 #include "core/deploy/kubernetes/names.hpp"
 #include "tests/pch.hpp"
 
@@ -220,17 +221,43 @@ TEST_CASE("what cannot be submitted is told before anything is created", "[submi
 
 TEST_CASE("a driver's token travels in a secret alone, and --dry-run does not show it",
           "[submission]") {
-  const SubmissionOptions plan = plan_submission(
+  const conf::SubmitRequest asked =
       request("local:///x", {{"spark.kubernetes.authenticate.driver.oauthToken", "s3cret"},
                              {"spark.kubernetes.authenticate.submission.oauthToken", "s3cret"},
-                             {"spark.kubernetes.authenticate.oauthToken", "s3cret"}}),
-      world());
+                             {"spark.kubernetes.authenticate.oauthToken", "s3cret"}});
+  const SubmissionOptions plan = plan_submission(asked, world());
   CHECK(properties(plan).find("s3cret") == std::string::npos);
   CHECK_THAT(properties(plan), Contains("oauthTokenFile=/mnt/secrets/spark-kubernetes-credentials/"
                                         "oauth-token"));
-  const std::string shown = show_objects(plan);
+  const std::string shown = show_objects(plan, asked.conf);
   CHECK(shown.find("s3cret") == std::string::npos);
   CHECK_THAT(shown, Contains("oauth-token: \"*********(redacted)\""));
+}
+
+TEST_CASE("--dry-run hides properties and variables by spark.redaction.regex", "[submission]") {
+  const conf::SubmitRequest asked =
+      request("local:///x", {{"spark.hadoop.fs.s3a.secret.key", "s3cret"},
+                             {"spark.kubernetes.driverEnv.DB_PASSWORD", "s3cret"}});
+  const SubmissionOptions plan = plan_submission(asked, world());
+  CHECK_THAT(properties(plan), Contains("s3a.secret.key=s3cret\n"));
+  const std::string shown = show_objects(plan, asked.conf);
+  CHECK(shown.find("s3cret") == std::string::npos);
+  CHECK_THAT(shown, Contains("s3a.secret.key=*********(redacted)"));
+}
+
+TEST_CASE("--dry-run shows all else as it is", "[submission]") {
+  const conf::SubmitRequest asked =
+      request("file:/app", {{"spark.kubernetes.driverEnv.MODE", "fast"},
+                            {"spark.x", "tab\there = é"},
+                            {"spark.kubernetes.driver.podTemplateFile", "/t.yaml"}});
+  const SubmissionOptions plan = plan_submission(
+      asked,
+      world({{"/app", ""},
+             {"/t.yaml", "spec: {containers: [{name: a}, {name: b, env: [x, {name: y}]}]}"}}));
+  std::string all;
+  for (const Bytes& object : plan.objects)
+    all += (all.empty() ? "" : "---\n") + conf::to_yaml(Json::parse(object));
+  CHECK(show_objects(plan, asked.conf) == all);
 }
 
 TEST_CASE("K30 a driver that runs all tasks itself has a local master", "[submission]") {
