@@ -401,6 +401,7 @@ void Submission::on(const SubmissionTimer& e, Effects& out) {
 /// The pod goes, and with it all that it owns; the rest is the garbage collector's.
 void Submission::fail(const std::string& reason, Effects& out) {
   failure_ = reason;
+  retry_ = 0;  // of a file
   step_ = Step::Removing;
   call(delete_object(pod_path(), uid_), out);
 }

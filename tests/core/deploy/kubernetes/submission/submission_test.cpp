@@ -342,6 +342,7 @@ TEST_CASE("a watch that begins again leaves the file that is under way", "[submi
   b.feed(WatchEnded{b.watches.back().ticket, 0, ""});
   b.pass(1s);
   CHECK(b.watches.size() == 2);
+  REQUIRE(b.files.size() == 1);
   b.feed(ApiAnswered{b.files[0].ticket, 200, "", ""});
   CHECK(b.files.size() == 2);
 }
@@ -411,6 +412,7 @@ TEST_CASE("an init container that ended well has all files, whatever answer got 
       b.feed(StartSubmission{});
       b.run();
       b.show(with_init(b.pod("Pending"), ContainerView::State::Running));
+      REQUIRE(b.files.size() == 1);
       b.feed(ApiAnswered{b.files[0].ticket, 200, "", ""});
       b.feed(ApiAnswered{b.files[1].ticket, 0, "", "cut short"});
       b.show(with_init(b.pod(phase), ContainerView::State::Terminated));
