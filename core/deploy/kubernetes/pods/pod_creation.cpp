@@ -151,7 +151,8 @@ void PodManager::ask_for_claims(int64_t executor, const std::string& owner_uid, 
 }
 
 void PodManager::claim_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
-  const bool made = e.ok() || e.status == kAlreadyThere;
+  // One that is there before it was ever asked for is another application's.
+  const bool made = e.ok() || (e.status == kAlreadyThere && asked.tries > 1);
   // Whatever became of the executor: nobody may be given one that is not there.
   const std::string name = Json::parse(asked.request.body)["metadata"]["name"];
   made ? claims_.made(name) : claims_.drop(name);
@@ -190,10 +191,13 @@ bool PodManager::still_wanted(const Asked& asked) const {
 }
 
 void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  if (e.ok() && !table_.contains(asked.executor)) uids_[asked.executor] = uid_of(e.body);
   if (!still_wanted(asked)) return;
-  // It is there already if an answer got lost: names have a number that is never used twice. Who
-  // it is that its claims belong to is told when it is shown.
-  if (e.status == kAlreadyThere) return;
+  if (e.status == kAlreadyThere)
+    return ask({Asked::What::FindPod, asked.executor, 0,
+                get_object(api_path(options_.executors.names.name_space, "pods",
+                                    name_of_pod(asked.executor)))},
+               out);
   if (e.ok()) return born(asked.executor, uid_of(e.body), out);
   births_.erase(asked.executor);
   // An earlier try may have made it, though its answer was lost: then it has its claims until it is
@@ -205,40 +209,88 @@ void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects&
   creation_refused(asked, e, out);
 }
 
+/// A pod of its name is there: ours, if an answer got lost.
+void PodManager::pod_found(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  const auto birth = births_.find(asked.executor);
+  if (birth == births_.end() || birth->second.there) return;
+  const PodView pod = read_pod(Json::parse(e.body, nullptr, false));
+  const AppNames& names = options_.executors.names;
+  if (e.ok() && pod.label(kAppLabel) == names.app_id) {
+    uids_[asked.executor] = pod.uid;
+    return born(asked.executor, pod.uid, out);
+  }
+  births_.erase(birth);
+  claims_.release(asked.executor);
+  if (!e.ok()) return creation_refused(asked, e, out);
+  not_created(asked.executor,
+              "a pod named " + name_of_pod(asked.executor) + " is in namespace " +
+                  names.name_space +
+                  " already and is not of this application: choose another "
+                  "spark.kubernetes.executor.podNamePrefix",
+              false, out);
+}
+
 void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  const std::string why = failure(e);
+  const bool quota = e.status == kQuotaStatus && why.find("exceeded quota") != std::string::npos;
+  // One that was in its way may be gone when it is looked for.
+  const bool went = asked.what == Asked::What::FindPod && e.status == kNotFound;
+  const bool passes = quota || went || e.status == 0 || e.status >= 500 || e.status == kTooMany ||
+                      e.status == kUnauthorized;
+  not_created(asked.executor, why, passes, out);
+}
+
+/// `passes`: it may be created later, under another number.
+void PodManager::not_created(int64_t executor, const std::string& reason, bool passes,
+                             Effects& out) {
   const std::string why =
-      "cannot create the pod of executor " + std::to_string(asked.executor) + ": " + failure(e);
-  allocator_.not_created(asked.executor);
+      "cannot create the pod of executor " + std::to_string(executor) + ": " + reason;
+  allocator_.not_created(executor);
   failures_.refused();
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
   held(why, out);
-  const bool quota = e.status == kQuotaStatus && why.find("exceeded quota") != std::string::npos;
-  const bool passes = quota || e.status == 0 || e.status >= 500 || e.status == kTooMany ||
-                      e.status == kUnauthorized;
   // What is forbidden or invalid stays so.
   if (!passes) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
   allocate(out);
 }
 
+std::string PodManager::name_of_pod(int64_t executor) const {
+  const auto entry = table_.find(executor);
+  return entry != table_.end() ? entry->second.name
+                               : executor_pod_name(options_.executors, std::to_string(executor));
+}
+
+/// One whose uid is not known is found by its labels: of its name there may be another
+/// application's.
+ApiRequest PodManager::deletion_of(int64_t executor) const {
+  const AppNames& names = options_.executors.names;
+  const auto entry = table_.find(executor);
+  const auto made = uids_.find(executor);
+  const std::string uid = entry != table_.end() ? entry->second.uid
+                          : made != uids_.end() ? made->second
+                                                : "";
+  if (!uid.empty())
+    return delete_object(api_path(names.name_space, "pods", name_of_pod(executor)), uid);
+  return delete_all(api_path(names.name_space, "pods") + "?labelSelector=" +
+                    selector({{kAppLabel, names.app_id},
+                              {kRoleLabel, "executor"},
+                              {kExecutorLabel, std::to_string(executor)}}));
+}
+
 void PodManager::delete_pods(const std::vector<int64_t>& executors, Effects& out) {
-  for (const int64_t executor : executors) {
-    const auto entry = table_.find(executor);
-    const std::string name = entry != table_.end()
-                                 ? entry->second.name
-                                 : executor_pod_name(options_.executors, std::to_string(executor));
-    const std::string uid = entry != table_.end() ? entry->second.uid : "";
-    ask({Asked::What::Delete, executor, 0,
-         delete_object(api_path(options_.executors.names.name_space, "pods", name), uid)},
-        out);
-  }
+  for (const int64_t executor : executors)
+    ask({Asked::What::Delete, executor, 0, deletion_of(executor)}, out);
 }
 
 /// Of a pod that was never shown: what it was to mount is free if there is none, and if there is,
 /// when it is gone, which may go unseen until the next list.
 void PodManager::deletion_answered(int64_t executor, const ApiAnswered& e) {
   if (table_.contains(executor)) return;
-  if (e.status == kNotFound) claims_.release(executor);
-  if (!e.ok()) return;
+  const Json found = Json::parse(e.body, nullptr, false);
+  const bool none =
+      e.ok() && found.is_object() && found.contains("items") && found["items"].empty();
+  if (e.status == kNotFound || none) claims_.release(executor);
+  if (!e.ok() || none) return;
   table_[executor].state = PodState::Deleted;
   table_[executor].name = executor_pod_name(options_.executors, std::to_string(executor));
 }

@@ -31,6 +31,7 @@ void PodManager::take(const PodView& pod, bool deleted, Effects& out) {
   if (!number) return look_at_unnamed(pod, deleted, out);
   if (pod.label(kInactiveLabel) == "true") return;
   allocator_.seen(*number);
+  uids_.erase(*number);
   PodState state = state_shown(*number, pod, deleted);
   PodEntry& entry = table_[*number];
   const PodState before = entry.state;

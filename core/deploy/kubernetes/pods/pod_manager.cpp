@@ -129,9 +129,15 @@ void PodManager::make_config_map(Effects& out) {
 }
 
 std::string PodManager::pods_path() const {
-  const AppNames& names = options_.executors.names;
-  return api_path(names.name_space, "pods") +
-         "?labelSelector=" + selector({{kAppLabel, names.app_id}, {kRoleLabel, "executor"}});
+  return api_path(options_.executors.names.name_space, "pods") + of_application(true);
+}
+
+/// The query that chooses its objects. Claims say nothing of executors.
+std::string PodManager::of_application(bool executors_only) const {
+  const std::string& app = options_.executors.names.app_id;
+  return "?labelSelector=" + (executors_only
+                                  ? selector({{kAppLabel, app}, {kRoleLabel, "executor"}})
+                                  : selector({{kAppLabel, app}}));
 }
 
 void PodManager::list(Effects& out) {
@@ -254,6 +260,8 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
       return listed(e, out);
     case Asked::What::CreatePod:
       return pod_answered(asked, e, out);
+    case Asked::What::FindPod:
+      return pod_found(asked, e, out);
     case Asked::What::CreateClaim:
       return claim_answered(asked, e, out);
     case Asked::What::CreateSet:
@@ -269,7 +277,7 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
       deletion_answered(asked.executor, e);
       return;
     case Asked::What::Stop:
-      if (!e.ok() && e.status != kNotFound)
+      if (!e.ok() && e.status != kNotFound && e.status != kConflict)
         out.push_back(Log{Level::Warn, "Cannot clean up: " + failure(e)});
       return stop_answered(out);
   }
@@ -344,13 +352,8 @@ void PodManager::on(const StopPods&, Effects& out) {
     if (goes_at_the_end(asked)) ++stopping_;
   const ExecutorInput& x = options_.executors;
   const auto collection = [&](const std::string& all, bool executors_only) {
-    const std::string app = "?labelSelector=";
-    const std::string path =
-        all + app +
-        (executors_only ? selector({{kAppLabel, x.names.app_id}, {kRoleLabel, "executor"}})
-                        : selector({{kAppLabel, x.names.app_id}}));
     ++stopping_;
-    ask({Asked::What::Stop, 0, 0, delete_all(path)}, out);
+    ask({Asked::What::Stop, 0, 0, delete_all(all + of_application(executors_only))}, out);
   };
   const auto of_kind = [&](const char* kind) { return api_path(x.names.name_space, kind); };
   if (begun && options_.kind != PodAllocator::Direct) collection(sets_path(), true);
@@ -368,17 +371,15 @@ void PodManager::delete_waiting(Effects& out) {
   std::vector<int64_t> waiting = allocator_.unseen();
   for (const auto& [number, pod] : table_)
     if (pod.state == PodState::Pending && !served_.contains(number)) waiting.push_back(number);
-  const std::string all = api_path(options_.executors.names.name_space, "pods") + "/";
   for (const int64_t number : waiting) {
     ++stopping_;
-    ask({Asked::What::Stop, number, 0,
-         delete_object(all + executor_pod_name(options_.executors, std::to_string(number)))},
-        out);
+    ask({Asked::What::Stop, number, 0, deletion_of(number)}, out);
   }
 }
 
 bool PodManager::goes_at_the_end(const Asked& asked) const {
   return asked.what == Asked::What::CreateSet || asked.what == Asked::What::CreatePod ||
+         asked.what == Asked::What::ConfigMap ||
          (asked.what == Asked::What::CreateClaim && options_.own_claims);
 }
 
@@ -388,8 +389,16 @@ void PodManager::made_late(const Asked& asked, const ApiAnswered& e, Effects& ou
   if (!goes_at_the_end(asked)) return;
   const bool may_be_there = e.ok() || e.status == 0 || e.status >= 500;
   if (!may_be_there) return stop_answered(out);
-  const std::string name = Json::parse(asked.request.body)["metadata"]["name"];
-  ask({Asked::What::Stop, 0, 0, delete_object(asked.request.path + "/" + name)}, out);
+  ask({Asked::What::Stop, 0, 0, removal_of(asked, e)}, out);
+}
+
+/// Of pods that one alone, as the others may be kept. Of other kinds all of this application's go.
+ApiRequest PodManager::removal_of(const Asked& asked, const ApiAnswered& e) {
+  if (asked.what == Asked::What::CreatePod) {
+    if (e.ok()) uids_[asked.executor] = uid_of(e.body);
+    return deletion_of(asked.executor);
+  }
+  return delete_all(asked.request.path + of_application(asked.what != Asked::What::CreateClaim));
 }
 
 void PodManager::stop_answered(Effects& out) {

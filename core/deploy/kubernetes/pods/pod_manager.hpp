@@ -153,6 +153,7 @@ class PodManager {
       ConfigMap,
       List,
       CreatePod,
+      FindPod,
       CreateClaim,
       CreateSet,
       ScaleSet,
@@ -223,7 +224,11 @@ class PodManager {
   void born(int64_t executor, const std::string& uid, Effects& out);
   bool still_wanted(const Asked& asked) const;
   void pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out);
+  void pod_found(const Asked& asked, const ApiAnswered& e, Effects& out);
   void creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out);
+  void not_created(int64_t executor, const std::string& why, bool passes, Effects& out);
+  std::string name_of_pod(int64_t executor) const;
+  ApiRequest deletion_of(int64_t executor) const;
   void deletion_answered(int64_t executor, const ApiAnswered& e);
   void delete_pods(const std::vector<int64_t>& executors, Effects& out);
   NodeWeights node_weights() const;
@@ -241,6 +246,7 @@ class PodManager {
   void give_up(int32_t code, const std::string& reason, Effects& out);
   void delete_waiting(Effects& out);
   bool goes_at_the_end(const Asked& asked) const;
+  ApiRequest removal_of(const Asked& asked, const ApiAnswered& e);
   void made_late(const Asked& asked, const ApiAnswered& e, Effects& out);
   void stop_answered(Effects& out);
   void goes(const PodChanged& e, Effects& out);
@@ -251,6 +257,7 @@ class PodManager {
   uint64_t timer(PodTimer::Kind kind, Duration delay, Effects& out);
   Duration jittered(Duration longest);
   std::string pods_path() const;
+  std::string of_application(bool executors_only) const;
 
   PodManagerOptions options_;
   Allocator allocator_;
@@ -260,6 +267,7 @@ class PodManager {
   PodTable table_;
   std::map<int64_t, Time> registered_;  // with the driver, since when
   std::map<int64_t, Birth> births_;
+  std::map<int64_t, std::string> uids_;  // of pods that are there and were not shown yet
   Claims claims_;
   std::set<int64_t> served_;                // executors that have ever registered
   std::set<int64_t> told_;                  // ends that the driver knows of

@@ -49,12 +49,14 @@ struct PodBench {
   ApiAnswered answer(const CallApi& call) {
     const ApiRequest& r = call.request;
     const std::string path = r.path.substr(0, r.path.find('?'));
-    seen.push_back(r.method + " " + path);
+    seen.push_back(r.method + " " + path + of_one(r.path));
     if (const auto other = refuse(r)) return {call.ticket, other->first, other->second, ""};
     if (r.method == "GET" && path == kPods + "/count-driver")
       return {call.ticket, 200,
               R"({"metadata":{"name":"count-driver","uid":"uid-d"},"status":{"phase":"Running"}})",
               ""};
+    if (r.method == "GET" && path.starts_with(kPods + "/"))
+      return {call.ticket, 200, pod_of(owner).dump(), ""};
     if (r.method == "GET")
       return {call.ticket, 200,
               Json{{"metadata", {{"resourceVersion", "10"}}}, {"items", items}}.dump(), ""};
@@ -64,6 +66,17 @@ struct PodBench {
     }
     if (r.method == "PATCH") patches.push_back(r);
     return {call.ticket, 200, "{}", ""};
+  }
+  /// ` of 3` where the query chooses the pod of executor 3.
+  static std::string of_one(const std::string& path) {
+    const std::string key = "spark-exec-id%3D";
+    const size_t at = path.find(key);
+    return at == std::string::npos ? "" : " of " + path.substr(at + key.size());
+  }
+  /// A pod that is there, of this application.
+  static Json pod_of(const std::string& application) {
+    return {
+        {"metadata", {{"uid", "uid-found"}, {"labels", {{"spark-app-selector", application}}}}}};
   }
   /// Answers all that is asked, no time passes.
   void run() {
@@ -123,6 +136,7 @@ struct PodBench {
   std::function<std::optional<std::pair<int, Bytes>>(const ApiRequest&)> refuse =
       [](const ApiRequest&) { return std::nullopt; };
   Json items = Json::array();
+  std::string owner = "spark-1";  // of pods that are asked for by name
   std::vector<CallApi> calls;
   std::vector<WatchApi> watches;
   std::vector<Json> created;

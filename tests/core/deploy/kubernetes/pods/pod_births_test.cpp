@@ -68,12 +68,15 @@ TEST_CASE("a pod that may be there goes when its creation is refused after all",
   answer_pods_with(b, {kLost, quota()});
   b.begin({{0, 1}});
   b.pass(1s);
-  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  // Of that name there may be another application's: it is chosen by its labels.
+  CHECK(b.count_seen("DELETE " + kPods + " of 1") == 1);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
   PodBench sure;
   answer_pods_with(sure, {quota()});
   sure.begin({{0, 1}});
   sure.pass(1s);
   CHECK(sure.count_seen("DELETE " + kPods + "/count-1-exec-1") == 0);
+  CHECK(sure.count_seen("DELETE " + kPods + " of 1") == 0);
 }
 
 TEST_CASE("claims of a pod whose creation was refused are free when it is not there", "[pods]") {
@@ -81,7 +84,8 @@ TEST_CASE("claims of a pod whose creation was refused are free when it is not th
   bool there = true;
   answer_pods_with(b, {kLost, quota()});
   b.refuse = [&, pods = b.refuse](const ApiRequest& r) {
-    return r.method == "DELETE" && !there ? std::optional(status(404, "not found")) : pods(r);
+    const std::pair<int, Bytes> none = {200, R"({"kind":"PodList","items":[]})"};
+    return r.method == "DELETE" && !there ? std::optional(none) : pods(r);
   };
   SECTION("it is there, and has them until it is gone") {
     b.begin({{0, 1}});
@@ -119,18 +123,91 @@ TEST_CASE("a claim that may not be there is given to nobody", "[pods]") {
              Contains("count-1-exec-2-pvc-0") && Contains("count-1-exec-2-pvc-1"));
 }
 
-TEST_CASE("claims of a pod that is there already belong to it, as soon as it is shown", "[pods]") {
+TEST_CASE("claims of a pod that is there already belong to it", "[pods]") {
   PodBench b(
       pod_options(with_claims({{"spark.kubernetes.driver.ownPersistentVolumeClaim", "false"}})));
   answer_pods_with(b, {kLost, status(409, "already exists")});
   b.begin({{0, 1}});
   b.pass(1s);
   CHECK(b.count_seen("POST " + kPods) == 2);
-  CHECK(b.count_seen("POST " + kClaims) == 0);
-  b.show(b.pod(1, "Pending"));
+  CHECK(b.count_seen("POST " + kClaims) == 1);
+  CHECK(b.created.back()["metadata"]["ownerReferences"][0]["uid"] == "uid-found");
   b.show(b.pod(1, "Pending"));
   CHECK(b.count_seen("POST " + kClaims) == 1);
-  CHECK(b.created.back()["metadata"]["ownerReferences"][0]["uid"] == "uid-1");
+}
+
+TEST_CASE("another application's pod of the same name is left alone, and told of", "[pods]") {
+  PodBench b;
+  answer_pods_with(b, {status(409, "already exists")});
+  b.owner = "spark-2";
+  b.begin({{0, 1}});
+  REQUIRE(b.gave_up);
+  CHECK(b.gave_up->reason ==
+        "Kubernetes: cannot create the pod of executor 1: a pod named count-1-exec-1 is in "
+        "namespace jobs already and is not of this application: choose another "
+        "spark.kubernetes.executor.podNamePrefix");
+  b.pass(700s);
+  b.feed(StopPods{});
+  b.run();
+  for (const std::string& call : b.seen) CHECK(call != "DELETE " + kPods + "/count-1-exec-1");
+}
+
+TEST_CASE("a pod that was in the way and went is made under another number", "[pods]") {
+  PodBench b;
+  answer_pods_with(b, {status(409, "already exists")});
+  b.refuse = [pods = b.refuse](const ApiRequest& r) {
+    return r.method == "GET" && r.path == kPods + "/count-1-exec-1"
+               ? std::optional(status(404, "not found"))
+               : pods(r);
+  };
+  b.begin({{0, 1}});
+  b.pass(60s);
+  CHECK_FALSE(b.gave_up);
+  CHECK(b.names("Pod") == std::vector<std::string>{"count-1-exec-2"});
+}
+
+TEST_CASE("another application's claim of the same name is not mounted", "[pods]") {
+  PodBench b(pod_options(with_claims()));
+  b.refuse = [](const ApiRequest& r) {
+    return r.path == kClaims ? std::optional(status(409, "already exists")) : std::nullopt;
+  };
+  b.begin({{0, 1}});
+  REQUIRE(b.gave_up);
+  CHECK_THAT(b.gave_up->reason, Contains("already exists (status 409)"));
+  CHECK(b.count_seen("POST " + kPods) == 0);
+}
+
+TEST_CASE("a pod that was never shown is deleted by its uid", "[pods]") {
+  PodBench b(pod_options({{"spark.kubernetes.allocation.executor.timeout", "10s"}}));
+  std::vector<Bytes> bodies;
+  b.refuse = [&](const ApiRequest& r) -> std::optional<std::pair<int, Bytes>> {
+    if (r.method == "DELETE") bodies.push_back(r.body);
+    return std::nullopt;
+  };
+  b.begin({{0, 1}});
+  b.pass(12s);
+  REQUIRE(bodies.size() == 1);
+  CHECK(Json::parse(bodies[0])["preconditions"]["uid"] == "uid-x");
+}
+
+TEST_CASE("a config map that is made while the application ends goes too", "[pods]") {
+  PodBench b;
+  b.feed(StartPods{});
+  while (b.calls.front().request.method == "GET") {
+    const CallApi next = b.calls.front();
+    b.calls.erase(b.calls.begin());
+    b.feed(b.answer(next));
+  }
+  const CallApi making = b.calls.front();
+  b.calls.clear();
+  b.feed(StopPods{});
+  b.run();
+  CHECK_FALSE(b.stopped);
+  const size_t before = b.count_seen("DELETE /api/v1/namespaces/jobs/configmaps");
+  b.feed(b.answer(making));
+  b.run();
+  CHECK(b.count_seen("DELETE /api/v1/namespaces/jobs/configmaps") == before + 1);
+  CHECK(b.stopped);
 }
 
 TEST_CASE("claims of a pod that was never shown are free when it is given up", "[pods]") {
@@ -205,7 +282,7 @@ TEST_CASE("a pod that is not wanted any more is not made once its claims are the
   }
   b.feed(WantPods{{{0, 0}}, {}, {}});
   b.pass(65s);
-  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  CHECK(b.count_seen("DELETE " + kPods + " of 1") == 1);
   b.feed(b.answer(claim));
   b.run();
   CHECK(b.count_seen("POST " + kPods) == 0);
