@@ -38,6 +38,8 @@ class KubernetesBackend final : public Backend {
     options.seed = run_seed(place_.loop.now());
     options.conf_files = conf_files();
     fill(options, conf::to_string({place_.host, static_cast<uint16_t>(port)}));
+    // What is wrong with the keys is told now, and not by each pod.
+    k8s::check_executors(options);
     app_ = {options.executors.names.app_id};
     manager_ = std::make_unique<k8s::PodManager>(std::move(options));
     service_ = std::make_unique<k8s::ApiService>(
@@ -147,8 +149,6 @@ class KubernetesBackend final : public Backend {
       x.pod_template = {*path, file.text};
     }
     place_application(x);
-    // What is wrong with the keys is told now, and not by each pod.
-    k8s::check_executor_keys(x);
   }
 
   /// Those beside this driver's own go to the executors too.

@@ -181,6 +181,4 @@ int32_t executor_cores(const conf::Conf& conf) {
   return conf.get(conf::kExecutorCores).value_or(1);
 }
 
-void check_executor_keys(const ExecutorInput& input) { executor_objects(input, "1", {}); }
-
 }  // namespace tinderbox::core::kubernetes

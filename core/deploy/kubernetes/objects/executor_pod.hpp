@@ -42,9 +42,6 @@ using NodeWeights = std::map<std::string, int32_t>;
 std::vector<Json> executor_objects(const ExecutorInput& input, const std::string& id,
                                    const ProfileSpec& profile, const NodeWeights& nodes = {});
 
-/// Errors: as executor_objects(), before the first pod is wanted.
-void check_executor_keys(const ExecutorInput& input);
-
 /// How many executors, and how many cores each, where the keys say nothing.
 int32_t executor_instances(const conf::Conf& conf);
 int32_t executor_cores(const conf::Conf& conf);

@@ -22,13 +22,13 @@ constexpr Duration kLook = std::chrono::milliseconds(100);  // between looks at 
 constexpr Duration kStopPatience = std::chrono::seconds(5);
 constexpr uint64_t kWatchTickets = uint64_t{1} << 63;
 
-std::string config_map_name(const AppNames& names) {
-  return "spark-exec-" + names.unique + "-conf-map";
+/// None: they have none.
+std::optional<Json> executors_config_map(const PodManagerOptions& options) {
+  const ExecutorInput& x = options.executors;
+  if (x.conf.get(conf::kKubernetesNoExecutorConfigMap)) return std::nullopt;
+  return config_map("spark-exec-" + x.names.unique + "-conf-map", x.names, "executor", x.conf,
+                    {{"spark.kubernetes.namespace", x.names.name_space}}, options.conf_files);
 }
-
-}  // namespace
-
-namespace {
 
 PodAllocator pod_allocator(const std::string& name) {
   if (name == "direct") return PodAllocator::Direct;
@@ -68,6 +68,14 @@ PodManagerOptions pod_manager_options(const conf::Conf& conf) {
     o.leaving_label = {*label, conf.get(conf::kKubernetesDecommissionLabelValue)};
   o.delete_service = conf.get(conf::kKubernetesServiceDelete);
   return o;
+}
+
+void check_executors(const PodManagerOptions& options) {
+  if (options.kind == PodAllocator::Direct)
+    executor_objects(options.executors, "1", {});
+  else
+    executor_set(options.kind, options.executors, {}, 1);
+  executors_config_map(options);
 }
 
 PodManager::PodManager(PodManagerOptions options)
@@ -119,13 +127,11 @@ void PodManager::driver_pod_answered(const ApiAnswered& e, Effects& out) {
 
 void PodManager::make_config_map(Effects& out) {
   const ExecutorInput& x = options_.executors;
-  if (x.conf.get(conf::kKubernetesNoExecutorConfigMap)) return list(out);
-  const std::string name = config_map_name(x.names);
-  Json map = config_map(name, x.names, "executor", x.conf,
-                        {{"spark.kubernetes.namespace", x.names.name_space}}, options_.conf_files);
-  if (!x.driver_uid.empty()) set_owner(map, x.driver_pod, x.driver_uid);
-  options_.executors.config_map = name;
-  ask({Asked::What::ConfigMap, 0, 0, create_object(x.names.name_space, map)}, out);
+  std::optional<Json> map = executors_config_map(options_);
+  if (!map) return list(out);
+  if (!x.driver_uid.empty()) set_owner(*map, x.driver_pod, x.driver_uid);
+  options_.executors.config_map = (*map)["metadata"]["name"];
+  ask({Asked::What::ConfigMap, 0, 0, create_object(x.names.name_space, *map)}, out);
 }
 
 std::string PodManager::pods_path() const {

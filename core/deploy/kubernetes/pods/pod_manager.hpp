@@ -45,6 +45,10 @@ struct PodManagerOptions {
 /// Errors: conf::Error.
 PodManagerOptions pod_manager_options(const conf::Conf& conf);
 
+/// Errors: conf::Error for what no executor can be made of: a PodManager, which cannot throw, would
+/// find it later.
+void check_executors(const PodManagerOptions& options);
+
 // ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded
 
 struct StartPods {};

@@ -123,5 +123,5 @@ TEST_CASE("K28 the prefix of executors' names: from the application's, or checke
 TEST_CASE("without an image there is no executor", "[pod_objects]") {
   ExecutorInput in = executor_input();
   in.conf = conf::Conf();
-  CHECK_THROWS_WITH(check_executor_keys(in), "Must specify the executor container image");
+  CHECK_THROWS_WITH(executor_objects(in, "1", {}), "Must specify the executor container image");
 }

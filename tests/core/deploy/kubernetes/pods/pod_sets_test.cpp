@@ -189,6 +189,23 @@ TEST_CASE("the sets go when the application ends", "[pods]") {
   CHECK(b.stopped);
 }
 
+TEST_CASE("what no executor can be made of is told before there is a loop to throw in", "[pods]") {
+  const std::string claim = "spark.kubernetes.executor.volumes.persistentVolumeClaim.data.";
+  const conf::Pairs on_demand = {{claim + "mount.path", "/data"},
+                                 {claim + "options.claimName", "OnDemand"}};
+  CHECK_THROWS_WITH(check_executors(set_options("deployment", on_demand)),
+                    Contains("its pods cannot have OnDemand claims"));
+  CHECK_NOTHROW(check_executors(set_options("statefulset", on_demand)));
+  CHECK_THROWS_WITH(check_executors(pod_options({{claim + "mount.path", "/data"}})),
+                    Contains("options.claimName is missing"));
+  PodManagerOptions large = pod_options();
+  large.conf_files = {{"table.csv", std::string(1100000, 'x')}};
+  CHECK_THROWS_WITH(check_executors(large), Contains("the largest of it is table.csv"));
+  PodManagerOptions without = pod_options({{"spark.kubernetes.executor.disableConfigMap", "true"}});
+  without.conf_files = large.conf_files;
+  CHECK_NOTHROW(check_executors(without));
+}
+
 TEST_CASE("K30 the objects of sets", "[pods]") {
   PodManagerOptions o = set_options(
       "statefulset",
