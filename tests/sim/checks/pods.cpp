@@ -23,6 +23,13 @@ int64_t executor_in(const std::string& text) {
 
 int64_t number_in(const Json& pod) { return std::atoll(label_of(pod, kExecutorLabel).c_str()); }
 
+/// As a query for the pod of one executor says it. 0: it is none.
+int64_t executor_chosen(const std::string& path) {
+  const std::string label = std::string(kExecutorLabel) + "%3D";
+  const size_t at = path.find(label);
+  return at == path.npos ? 0 : std::atoll(path.c_str() + at + label.size());
+}
+
 bool on_pods(const ApiRequest& r) { return r.path.find("/pods") != r.path.npos; }
 bool on_many(const ApiRequest& r) { return r.path.find('?') != r.path.npos; }
 /// Whose pod or claim the object is. 0: it is neither.
@@ -86,7 +93,8 @@ void PodChecks::shown(const PodView& pod, bool deleted) {
   known.stuck = known.stuck || waits_in_vain(pod);
   const bool over = deleted || !pod.deletion_time.empty() || pod.phase == "Failed" ||
                     pod.phase == "Succeeded" || known.state == State::Over;
-  if (pod.phase == "Failed" && pod.deletion_time.empty() && !deleted) known.failed = true;
+  if (pod.phase == "Failed" && pod.deletion_time.empty() && !deleted && pod.reason != "Evicted")
+    known.failed = true;
   known.state = over ? State::Over : pod.phase == "Running" ? State::Running : State::Pending;
 }
 
@@ -116,8 +124,10 @@ void PodChecks::answered(const ApiRequest& request, const ApiAnswered& answer) {
     may_list_ = true;
     return;
   }
-  if (answer.ok() || answer.status == 409 || request.method != "POST") return;
-  const int64_t executor = executor_of(Json::parse(request.body));
+  const bool looks = request.method == "GET" && on_pods(request);
+  if (answer.ok() || answer.status == 409 || (request.method != "POST" && !looks)) return;
+  const int64_t executor =
+      looks ? executor_in(request.path) : executor_of(Json::parse(request.body));
   const auto at = known_.find(executor);
   if (at == known_.end()) return;
   // One that is tried again counts all the while; it is no matter if it does not here.
@@ -131,9 +141,10 @@ void PodChecks::asks(const ApiRequest& r) {
     if (!may_list_) broken("pods were listed without need", r.path);
     may_list_ = false;
   }
-  if (on_many(r)) return;
+  const int64_t chosen = executor_chosen(r.path);
+  if (on_many(r) && chosen == 0) return;
   if (r.method == "DELETE" && on_pods(r)) {
-    Known& known = known_[executor_in(r.path)];
+    Known& known = known_[chosen > 0 ? chosen : executor_in(r.path)];
     if (known.state == State::Asked || known.state == State::Pending)
       checks_.reached(Path::IdlePodRemoved);
     known.condemned = true;
@@ -218,7 +229,7 @@ void PodChecks::tells(const PodGone& e) {
   if (e.exit_code && there.code != e.exit_code)
     broken("an executor's end with a wrong reason",
            name(executor) + " with exit code " + std::to_string(*e.exit_code));
-  if (!e.exit_code && !there.leaves && !there.gone && !there.earlier)
+  if (!e.exit_code && !there.leaves && !there.gone && !there.earlier && !there.evicted)
     broken("an executor was told to be deleted that is not", name(executor));
   if (!e.exit_code) checks_.reached(Path::PodDeletedTold);
 }

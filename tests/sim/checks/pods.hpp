@@ -30,6 +30,8 @@ class PodChecks {
   void leaves(int64_t executor) { there_[executor].leaves = true; }
   /// Its container ended; a pod whose deletion began before has no code of its own.
   void ended(int64_t executor, int32_t code);
+  /// The same, by its kubelet: that is no word of its own either.
+  void evicted(int64_t executor) { there_[executor].evicted = true; }
   void gone(int64_t executor) { there_[executor].gone = true; }
 
   // ---- what the machine is told ----
@@ -69,7 +71,7 @@ class PodChecks {
   };
   /// As it is.
   struct There {
-    bool leaves = false, gone = false;
+    bool leaves = false, gone = false, evicted = false;
     bool earlier = false;  // another pod of this number was, and is gone
     std::optional<int32_t> code;
   };

@@ -167,7 +167,7 @@ ApiAnswered ApiServer::remove(const Query& query, const Bytes& body) {
     else
       remove_object(query.collection, name);
   }
-  return {0, 200, "{}", ""};
+  return {0, 200, query.name.empty() ? Json{{"items", names}}.dump() : "{}", ""};
 }
 
 // ---- what happens to objects -------------------------------------------------------------------

@@ -150,7 +150,8 @@ void Nodes::ended(Life& life, int code) {
 
 void Nodes::report_end(Life& life, int code) {
   if (forsaken_.contains(life.uid)) return;
-  checks_.ended(std::atoll(label_of(*object(life), kExecutorLabel).c_str()), code);
+  const int64_t executor = std::atoll(label_of(*object(life), kExecutorLabel).c_str());
+  life.evicted ? checks_.evicted(executor) : checks_.ended(executor, code);
   const std::string why = code == 0 ? "Completed" : code == kKilled ? "OOMKilled" : "Error";
   server_.change(life.name, [&](Json& p) {
     Json& status = p["status"];

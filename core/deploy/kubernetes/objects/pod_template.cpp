@@ -82,6 +82,8 @@ Json PodUnderConstruction::finish() {
   return whole;
 }
 
+std::string spark_container(const Json& pod_spec) { return pod_spec["containers"].back()["name"]; }
+
 void append(Json& object, const char* key, Json item) {
   Json& list = object[key];
   if (!list.is_array()) list = Json::array();

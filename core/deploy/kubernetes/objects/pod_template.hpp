@@ -31,6 +31,9 @@ class PodUnderConstruction {
   std::unique_ptr<Json> pod_, container_;
 };
 
+/// The name of Spark's container in what finish() made.
+std::string spark_container(const Json& pod_spec);
+
 /// Adds `item` to the list `key` of `object`, which is made when missing.
 void append(Json& object, const char* key, Json item);
 /// Adds all of `pairs` to the mapping `key` of `object`; those there already are replaced.

@@ -102,6 +102,7 @@ bool PodManager::create_pod(const Allocator::Create& what, Effects& out) {
          out);
     return false;
   }
+  container_ = spark_container(objects[0]["spec"]);
   Birth& birth = births_[what.executor];
   birth.pod = objects[0].dump();
   for (size_t i = 1; i < objects.size(); ++i) birth.claims.push_back(objects[i].dump());

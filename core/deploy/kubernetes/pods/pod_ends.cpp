@@ -12,7 +12,7 @@ namespace tinderbox::core::kubernetes {
 void PodManager::on(const PodChanged& e, Effects& out) {
   if (e.ticket != watch_) return;
   if (phase_ == Phase::Stopping) return goes(e, out);
-  version_ = e.pod.resource_version;
+  up_to(e.pod.resource_version);
   watch_failures_ = 0;
   take(e.pod, e.deleted, out);
   if (phase_ == Phase::Running) allocate(out);
@@ -20,7 +20,7 @@ void PodManager::on(const PodChanged& e, Effects& out) {
 
 PodState PodManager::state_shown(int64_t executor, const PodView& pod, bool deleted) const {
   if (deleted) return PodState::Deleted;
-  const PodState state = state_of(pod, options_.check_all_containers);
+  const PodState state = state_of(pod, options_.check_all_containers, container_);
   // That a pod runs is shown a second late; its executor has said so.
   const bool runs = pod.phase == "Pending" && registered_.contains(executor);
   return state == PodState::Deleted && runs ? PodState::Terminating : state;
@@ -106,8 +106,11 @@ void PodManager::ended(int64_t executor, const PodView& pod, PodState state, Eff
     return;
   }
   const std::string message = end_message(pod, executor);
-  if (news) out.push_back(PodGone{id_of(executor), exit_code_of(pod), message});
-  if (news && state == PodState::Failed) count_failure(executor, message, out);
+  const bool own_fault = !taken_away(pod);
+  if (news)
+    out.push_back(PodGone{id_of(executor),
+                          own_fault ? std::optional(exit_code_of(pod)) : std::nullopt, message});
+  if (news && own_fault && state == PodState::Failed) count_failure(executor, message, out);
   if (!pod.deletion_time.empty()) return;
   if (options_.delete_pods) return delete_pods({executor}, out);
   claims_.release(executor);  // a pod that has ended mounts nothing

@@ -20,7 +20,16 @@ constexpr Duration kFirstPause = std::chrono::milliseconds(200);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 constexpr Duration kLook = std::chrono::milliseconds(100);  // between looks at the driver's own pod
 constexpr Duration kStopPatience = std::chrono::seconds(5);
+constexpr const char* kFromCache = "&resourceVersion=0";
 constexpr uint64_t kWatchTickets = uint64_t{1} << 63;
+
+/// 0: it is no decimal number, and cannot be compared.
+uint64_t version_number(const std::string& version) {
+  uint64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(version.data(), version.data() + version.size(), number);
+  return error == std::errc() && end == version.data() + version.size() ? number : 0;
+}
 
 /// None: they have none.
 std::optional<Json> executors_config_map(const PodManagerOptions& options) {
@@ -128,7 +137,7 @@ void PodManager::driver_pod_answered(const ApiAnswered& e, Effects& out) {
 void PodManager::make_config_map(Effects& out) {
   const ExecutorInput& x = options_.executors;
   std::optional<Json> map = executors_config_map(options_);
-  if (!map) return list(out);
+  if (!map) return list(options_.list_from_cache, out);
   if (!x.driver_uid.empty()) set_owner(*map, x.driver_pod, x.driver_uid);
   options_.executors.config_map = (*map)["metadata"]["name"];
   ask({Asked::What::ConfigMap, 0, 0, create_object(x.names.name_space, *map)}, out);
@@ -146,20 +155,32 @@ std::string PodManager::of_application(bool executors_only) const {
                                   : selector({{kAppLabel, app}}));
 }
 
-void PodManager::list(Effects& out) {
-  ask({Asked::What::List, 0, 0,
-       get_object(pods_path() + (options_.list_from_cache ? "&resourceVersion=0" : ""))},
-      out);
+void PodManager::list(bool from_cache, Effects& out) {
+  ask({Asked::What::List, 0, 0, get_object(pods_path() + (from_cache ? kFromCache : ""))}, out);
 }
 
-void PodManager::listed(const ApiAnswered& e, Effects& out) {
+/// A cache may be older than what was seen already: pods that are missing there would be taken for
+/// deleted. What is not from a cache counts, even when the server's versions went back.
+bool PodManager::is_stale(const Asked& asked, const std::string& version) const {
+  const uint64_t number = version_number(version);
+  return asked.request.path.ends_with(kFromCache) && number > 0 && number < newest_;
+}
+
+void PodManager::up_to(const std::string& version) {
+  version_ = version;
+  if (const uint64_t number = version_number(version)) newest_ = number;
+}
+
+void PodManager::listed(const Asked& asked, const ApiAnswered& e, Effects& out) {
   const Json body = Json::parse(e.body, nullptr, false);
   if (!e.ok() || !body.is_object()) {
     if (phase_ == Phase::Starting)
       return give_up(kExitFailure, "Cannot list the executors' pods: " + failure(e), out);
     return look_later(out);
   }
-  version_ = body.value("metadata", Json::object()).value("resourceVersion", "");
+  const std::string version = body.value("metadata", Json::object()).value("resourceVersion", "");
+  if (is_stale(asked, version)) return list(false, out);
+  up_to(version);
   std::set<int64_t> there;
   for (const Json& item : body.value("items", Json::array())) {
     const PodView pod = read_pod(item);
@@ -207,7 +228,7 @@ void PodManager::look_later(Effects& out) {
 
 void PodManager::on(const WatchBookmark& e, Effects&) {
   if (e.ticket != watch_) return;
-  version_ = e.resource_version;
+  up_to(e.resource_version);
   watch_failures_ = 0;
 }
 
@@ -261,9 +282,9 @@ void PodManager::on(const ApiAnswered& e, Effects& out) {
       // An answer that got lost before may have made it.
       if (!e.ok() && e.status != kConflict)
         return give_up(kExitFailure, "Cannot create the executors' config map: " + failure(e), out);
-      return list(out);
+      return list(options_.list_from_cache, out);
     case Asked::What::List:
-      return listed(e, out);
+      return listed(asked, e, out);
     case Asked::What::CreatePod:
       return pod_answered(asked, e, out);
     case Asked::What::FindPod:
@@ -312,9 +333,9 @@ void PodManager::on(const PodTimer& e, Effects& out) {
       batch_timer_ = 0;
       return allocate(out);
     case Kind::Watch:
-      return version_.empty() || !options_.watch ? list(out) : watch(out);
+      return version_.empty() || !options_.watch ? list(options_.list_from_cache, out) : watch(out);
     case Kind::Poll:
-      return list(out);
+      return list(options_.list_from_cache, out);
     case Kind::Readiness:
       return look_at_driver_pod(out);
     case Kind::Create: {

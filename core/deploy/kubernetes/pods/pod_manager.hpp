@@ -203,8 +203,10 @@ class PodManager {
   void look_at_driver_pod(Effects& out);
   void driver_pod_answered(const ApiAnswered& e, Effects& out);
   void make_config_map(Effects& out);
-  void list(Effects& out);
-  void listed(const ApiAnswered& e, Effects& out);
+  void list(bool from_cache, Effects& out);
+  void listed(const Asked& asked, const ApiAnswered& e, Effects& out);
+  bool is_stale(const Asked& asked, const std::string& version) const;
+  void up_to(const std::string& version);
   void watch(Effects& out);
   void look_later(Effects& out);
   void begin(Effects& out);
@@ -283,8 +285,10 @@ class PodManager {
   std::map<int32_t, ProfileSpec> profiles_;
   std::map<int32_t, PodSet> sets_;  // by profile
   NodeWeights hosts_;
-  std::string held_;     // the last reason told
-  std::string version_;  // of the list or the last event
+  std::string container_;  // Spark's one of the executors' pods: a template may name it
+  std::string held_;       // the last reason told
+  std::string version_;    // of the list or the last event
+  uint64_t newest_ = 0;    // of versions that are numbers, also when the watch begins anew
   uint64_t tickets_ = 0, timers_ = 0, watch_ = 0, random_ = 0;
   uint64_t batch_timer_ = 0;
   int watch_failures_ = 0;

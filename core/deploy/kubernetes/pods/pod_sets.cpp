@@ -38,10 +38,9 @@ void PodManager::scale_sets(Effects& out) {
     }
     ProfileSpec profile = profiles_[number];
     profile.profile = number;
-    ask({Asked::What::CreateSet, number, 0,
-         create_object(names.name_space,
-                       executor_set(options_.kind, options_.executors, profile, total))},
-        out);
+    const Json made = executor_set(options_.kind, options_.executors, profile, total);
+    container_ = spark_container(made["spec"]["template"]["spec"]);
+    ask({Asked::What::CreateSet, number, 0, create_object(names.name_space, made)}, out);
   }
 }
 

@@ -13,12 +13,12 @@ bool ended_badly(const ContainerView& c) {
   return c.state == ContainerView::State::Terminated && c.exit_code != 0;
 }
 
-PodState running_state(const PodView& pod, bool check_all) {
+PodState running_state(const PodView& pod, bool check_all, const std::string& container) {
   if (check_all && pod.restart_policy == "Never" &&
       std::any_of(pod.containers.begin(), pod.containers.end(), ended_badly))
     return PodState::Failed;
   for (const ContainerView& c : pod.containers) {
-    const bool ours = c.name == "spark-kubernetes-executor" || pod.containers.size() == 1;
+    const bool ours = c.name == container || pod.containers.size() == 1;
     if (ours && c.state == ContainerView::State::Terminated)
       return c.exit_code == 0 ? PodState::Succeeded : PodState::Failed;
   }
@@ -55,14 +55,14 @@ std::string explained(int32_t code) {
 
 }  // namespace
 
-PodState state_of(const PodView& pod, bool check_all) {
+PodState state_of(const PodView& pod, bool check_all, const std::string& container) {
   // Whatever it ends with then is no word of its own.
   if (!pod.deletion_time.empty())
-    return pod.phase == "Running" && running_state(pod, check_all) == PodState::Running
+    return pod.phase == "Running" && running_state(pod, check_all, container) == PodState::Running
                ? PodState::Terminating
                : PodState::Deleted;
   if (pod.phase == "Pending") return PodState::Pending;
-  if (pod.phase == "Running") return running_state(pod, check_all);
+  if (pod.phase == "Running") return running_state(pod, check_all, container);
   if (pod.phase == "Failed") return PodState::Failed;
   if (pod.phase == "Succeeded") return PodState::Succeeded;
   return PodState::Unknown;
@@ -90,6 +90,18 @@ int32_t restarts_of(const PodView& pod) {
   return all;
 }
 
+bool taken_away(const PodView& pod) {
+  if (pod.phase != "Failed") return false;
+  if (!pod.disruption.empty()) return true;
+  // A kubelet's words for what breaks the pod's own limits; of a node that is short it has others.
+  const bool own_limit = pod.message.find("exceed") != std::string::npos &&
+                         pod.message.find("limit") != std::string::npos;
+  if (pod.reason == "Evicted") return !own_limit;
+  for (const char* reason : {"Preempting", "NodeShutdown", "Shutdown", "Terminated", "NodeLost"})
+    if (pod.reason == reason) return true;
+  return false;
+}
+
 int32_t exit_code_of(const PodView& pod) {
   for (const auto* list : {&pod.containers, &pod.init_containers})
     for (const ContainerView& c : *list)
@@ -103,8 +115,10 @@ int32_t exit_code_of(const PodView& pod) {
 
 std::string end_message(const PodView& pod, int64_t executor) {
   const int32_t code = exit_code_of(pod);
-  std::string text = "The executor with id " + std::to_string(executor) +
-                     " exited with exit code " + std::to_string(code) + explained(code) + ".\n\n";
+  std::string text = "The executor with id " + std::to_string(executor);
+  text += taken_away(pod)
+              ? " was taken from its node, which is no failure of its own.\n\n"
+              : " exited with exit code " + std::to_string(code) + explained(code) + ".\n\n";
   const auto or_none = [](const std::string& s) { return s.empty() ? std::string("N/A") : s; };
   text += "The API gave the following brief reason: " + or_none(pod.reason) + "\n";
   text += "The API gave the following message: " + or_none(pod.message) + "\n";

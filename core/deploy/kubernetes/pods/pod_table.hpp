@@ -20,9 +20,9 @@ enum class PodState : uint8_t {
   Deleted
 };
 
-/// `check_all`: a pod has failed when any of its containers has, not only the executor's.
-/// Source: Spark 4.3 ExecutorPodsSnapshot.toState.
-PodState state_of(const PodView& pod, bool check_all);
+/// `check_all`: a pod has failed when any of its containers has, not only the executor's, which
+/// `container` names. Source: Spark 4.3 ExecutorPodsSnapshot.toState.
+PodState state_of(const PodView& pod, bool check_all, const std::string& container);
 
 /// What is kept of a pod.
 struct PodEntry {
@@ -50,6 +50,9 @@ inline bool has_ended(PodState s) {
 
 /// How often containers of the pod were begun again, all together.
 int32_t restarts_of(const PodView& pod);
+/// Whether it ended because its node needed the room, or went: no fault of what ran in it. A pod
+/// that took more than its own limits allow is evicted as well, and that is its fault.
+bool taken_away(const PodView& pod);
 /// The first exit code of a container that ended; -1: none did.
 int32_t exit_code_of(const PodView& pod);
 /// What an executor's end is to a person: code, the API's reason and message, its containers.

@@ -17,7 +17,7 @@ TEST_CASE("K17 an executor that failed: exit code and reasons first, then its po
   b.begin({{0, 1}});
   b.show(b.pod(1, "Running"));
   PodView p = failed(b.pod(1, "Failed"), 137, "OOMKilled");
-  p.reason = "Evicted";
+  p.reason = "Killed";
   p.message = "low on memory";
   b.show(p);
   REQUIRE(b.gone.size() == 1);
@@ -27,7 +27,7 @@ TEST_CASE("K17 an executor that failed: exit code and reasons first, then its po
       b.gone[0].message,
       Contains("The executor with id 1 exited with exit code 137(SIGKILL, possible container "
                "OOM).") &&
-          Contains("The API gave the following brief reason: Evicted") &&
+          Contains("The API gave the following brief reason: Killed") &&
           Contains("The API gave the following message: low on memory") &&
           Contains("termination reason: OOMKilled"));
   CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
@@ -284,4 +284,73 @@ TEST_CASE("an end without a server is over after a while all the same", "[pods]"
   b.calls.clear();
   b.pass(6s);
   CHECK(b.stopped);
+}
+
+TEST_CASE(
+    "K31 a pod that its node gave up is no failure of the application, unless it broke its own "
+    "limits",
+    "[pods]") {
+  struct Case {
+    std::string reason, message, disruption;
+    bool own_fault;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"Evicted", "The node was low on resource: memory.", "", false},
+           {"Evicted", "", "TerminationByKubelet: low", false},
+           {"Preempting", "Preempted in order to admit critical pod", "", false},
+           {"NodeShutdown", "", "", false},
+           {"Terminated", "Pod was terminated in response to imminent node shutdown.", "", false},
+           {"", "", "DeletionByTaintManager: gone", false},
+           {"Evicted", "Usage of EmptyDir volume \"x\" exceeds the limit \"1Gi\". ", "", true},
+           {"Evicted", "Container c exceeded its local ephemeral storage limit \"1Gi\". ", "",
+            true},
+           {"UnexpectedAdmissionError", "", "", true},
+           {"", "", "", true}}) {
+    CAPTURE(c.reason, c.message);
+    PodBench b(pod_options({{"spark.executor.maxNumFailures", "0"}}));
+    b.begin({{0, 1}});
+    b.show(b.pod(1, "Running"));
+    PodView p = failed(b.pod(1, "Failed"), 137, "Error");
+    p.reason = c.reason;
+    p.message = c.message;
+    p.disruption = c.disruption;
+    b.show(p);
+    REQUIRE(b.gone.size() == 1);
+    CHECK(b.gone[0].exit_code == (c.own_fault ? std::optional(137) : std::nullopt));
+    CHECK_THAT(b.gone[0].message, Contains(c.reason) && Contains(c.disruption));
+    CHECK_THAT(b.gone[0].message,
+               Contains(c.own_fault ? "exit code 137" : "no failure of its own"));
+    CHECK(b.gave_up.has_value() == c.own_fault);
+    CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-1") == 1);
+  }
+}
+
+TEST_CASE(
+    "an executor with a side car ends when its own container does, whatever a template calls it",
+    "[pods]") {
+  const std::string kTemplate = R"({"spec": {"containers": [
+      {"name": "proxy", "image": "proxy:1"}, {"name": "own", "image": "own:1"}]}})";
+  const bool set = GENERATE(false, true);
+  PodManagerOptions o =
+      pod_options({{"spark.kubernetes.executor.podTemplateContainerName", "own"},
+                   {"spark.kubernetes.allocation.pods.allocator", set ? "statefulset" : "direct"}});
+  o.executors.pod_template = {"t.yaml", kTemplate};
+  PodBench b(std::move(o));
+  b.begin({{0, 1}});
+  PodView p = b.pod(1, "Running");
+  ContainerView proxy, own;
+  proxy.name = "proxy";
+  own.name = "own";
+  proxy.state = own.state = ContainerView::State::Running;
+  p.containers = {proxy, own};
+  b.show(p);
+  p.containers = {ended_with(0, "Completed"), own};
+  p.containers[0].name = "proxy";
+  b.show(p);
+  CHECK(b.gone.empty());
+  p.containers = {proxy, ended_with(0, "Completed")};
+  p.containers[1].name = "own";
+  b.show(p);
+  REQUIRE(b.gone.size() == 1);
+  CHECK(b.gone[0].exit_code == 0);
 }

@@ -207,3 +207,35 @@ TEST_CASE("executors prefer the nodes where tasks that wait have their data", "[
   CHECK(terms[1]["preference"]["matchExpressions"][0]["values"][0] == "node2");
   CHECK(terms[1]["weight"] == 25);
 }
+
+TEST_CASE(
+    "a list that is older than what was seen says nothing of pods: it is asked for anew, not from "
+    "a cache",
+    "[pods]") {
+  const std::string cached = GENERATE("9", "11", "x9");
+  const bool stale = cached == "9";
+  CAPTURE(cached);
+  PodBench b(pod_options({{"spark.kubernetes.executor.enableApiWatcher", "false"},
+                          {"spark.kubernetes.executor.enableApiPolling", "true"},
+                          {"spark.kubernetes.executor.enablePollingWithResourceVersion", "true"}}));
+  std::vector<std::string> lists;
+  const Json pod = {
+      {"metadata",
+       {{"name", "count-1-exec-1"}, {"uid", "u"}, {"labels", {{"spark-exec-id", "1"}}}}},
+      {"status", {{"phase", "Running"}}}};
+  b.begin({{0, 1}});
+  b.items = Json::array({pod});
+  b.pass(31s);
+  b.refuse = [&](const ApiRequest& r) -> std::optional<std::pair<int, Bytes>> {
+    if (r.method != "GET" || !r.path.starts_with(kPods + "?")) return std::nullopt;
+    lists.push_back(r.path);
+    if (!r.path.ends_with("&resourceVersion=0")) return std::nullopt;
+    const Json list = {{"metadata", {{"resourceVersion", cached}}}, {"items", Json::array()}};
+    return std::pair{200, Bytes(list.dump())};
+  };
+  b.pass(30s);
+  CHECK(b.gone.empty() == stale);
+  CHECK(lists.size() == (stale ? 2 : 1));
+  b.pass(30s);
+  CHECK(b.gone.empty() == stale);  // and it goes on
+}
