@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "net/http/httplib.hpp"
+#include "net/http/proxy.hpp"
 #include "net/http/trust.hpp"
 #include "net/http/url.hpp"
 #include "net/names.hpp"
@@ -11,7 +12,7 @@
 namespace tinderbox::net {
 namespace {
 
-/// Errors: the host's name can't be resolved.
+/// Errors: the host's name can't be resolved, a proxy that cannot be used.
 Result<bool> set_up(httplib::ClientImpl& client, const Url& url, const HttpLimits& limits) {
   client.set_connection_timeout(limits.timeout);
   client.set_read_timeout(limits.timeout);
@@ -22,11 +23,7 @@ Result<bool> set_up(httplib::ClientImpl& client, const Url& url, const HttpLimit
   client.set_url_encode(false);
   client.set_tcp_nodelay(true);
   if (!url.user.empty()) client.set_basic_auth(url.user, url.password);
-  if (auto proxy = proxy_for(url)) {
-    client.set_proxy(proxy->host, proxy->port);
-    if (!proxy->user.empty()) client.set_proxy_basic_auth(proxy->user, proxy->password);
-    return true;
-  }
+  if (auto proxy = proxy_for(url)) return go_through(client, *proxy);
   Result<std::vector<std::string>> addresses = resolve(url.host);
   if (!addresses) return addresses.error();
   // Of several, httplib tries one after the other by itself.

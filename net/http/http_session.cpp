@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "net/http/httplib.hpp"
+#include "net/http/proxy.hpp"
 #include "net/http/trust.hpp"
 #include "net/http/url.hpp"
 #include "net/names.hpp"
@@ -235,9 +236,8 @@ class HttpSession::Impl {
     if (!address_.proxy.empty() && !proxy)
       return Error{"the proxy '" + address_.proxy + "' of " + shown() + " is not a URL"};
     if (proxy) {
-      client.set_proxy(proxy->host, proxy->port);
-      if (!proxy->user.empty()) client.set_proxy_basic_auth(proxy->user, proxy->password);
-      return true;
+      const Result<bool> through = go_through(client, *proxy);
+      return through ? through : Error{shown() + ": " + through.error().message};
     }
     Result<std::vector<std::string>> addresses = resolve(url.host);
     if (!addresses) return Error{shown() + ": " + addresses.error().message};

@@ -45,6 +45,14 @@ std::string dns_name(std::string_view text) {
   return out;
 }
 
+std::string volume_name(std::string_view object) {
+  const bool fits = std::all_of(object.begin(), object.end(),
+                                [](char c) { return is_dns_letter(c) || c == '-'; });
+  // Dots become dashes: a hash tells such names apart.
+  const std::string stem = fits ? std::string(object) : dns_name(object) + "-" + hash8(object);
+  return bounded_name(stem, "-volume", kLongestLabel);
+}
+
 std::string resource_prefix(std::string_view app_name, std::string_view unique) {
   std::string stem = dns_name(app_name);
   while (stem.ends_with('-')) stem.pop_back();

@@ -34,6 +34,10 @@ std::string bounded_name(std::string_view stem, std::string_view suffix, size_t 
 /// letter. May be empty. Source: Spark 4.3 KubernetesConf.getResourceNamePrefix.
 std::string dns_name(std::string_view text);
 
+/// The name of the volume of an object: NAME-volume as Spark's, as far as a volume may have that.
+/// Source: Spark 4.3 MountSecretsFeatureStep.
+std::string volume_name(std::string_view object);
+
 /// What the names of an application's objects begin with: its name and what makes it one of its
 /// kind. Source: Spark 4.3 KubernetesConf.getResourceNamePrefix.
 std::string resource_prefix(std::string_view app_name, std::string_view unique);

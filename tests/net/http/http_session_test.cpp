@@ -212,3 +212,15 @@ TEST_CASE("who cannot be reached, and addresses that are none") {
   CHECK(error_of(HttpSession(address).call({"GET", "/", {}, {}})).find("secret") ==
         std::string::npos);
 }
+
+TEST_CASE("a session's proxy that wants TLS or is none of HTTP is not spoken to") {
+  SecureSite site;
+  net::HttpServerAddress a = site.address();
+  a.proxy = "socks5://me:secret@127.0.0.1:1080";
+  HttpSession session(a);
+  const auto reply = session.call({"GET", "/x", {}, "", ""});
+  REQUIRE_FALSE(reply);
+  CHECK_THAT(reply.error().message,
+             Contains("the proxy socks5://127.0.0.1:1080 cannot be used") && !Contains("secret"));
+  CHECK(session.fault() == HttpSession::Fault::Hopeless);
+}

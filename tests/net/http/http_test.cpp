@@ -363,6 +363,18 @@ TEST_CASE("proxies are used unless no_proxy says otherwise") {
             .find("host name 'host.invalid' cannot be resolved") != std::string::npos);
 }
 
+TEST_CASE("a proxy that wants TLS or is none of HTTP is not spoken to") {
+  Site site;
+  site.start();
+  for (const std::string scheme : {"https", "socks5", "socks5h"}) {
+    Variable use("http_proxy", scheme + "://me:secret@" + site.root.substr(7));
+    const std::string error = http_error(net::http_get("http://nowhere.invalid/x"));
+    CHECK(error.find("the proxy " + scheme + "://127.0.0.1:") != std::string::npos);
+    CHECK(error.find("cannot be used: only http:// proxies are") != std::string::npos);
+    CHECK(error.find("secret") == std::string::npos);
+  }
+}
+
 TEST_CASE("no_proxy may name networks") {
   struct Case {
     std::string list, host;

@@ -45,7 +45,7 @@ class ExecutorBuilder {
     std::vector<Json> all = add_volumes(pod_, in_.conf, Owner::Executor, in_.names, id_);
     if (!in_.config_map.empty())
       mount_config_map(pod_, "spark-conf-volume-exec", in_.config_map, {}, false);
-    add_local_dirs(pod_, in_.conf, in_.names.unique);
+    if (!excluded("LocalDirsFeatureStep")) add_local_dirs(pod_, in_.conf, in_.names.unique);
     add_fetching(pod_, in_.app_files);
     add_preferences(nodes);
     all.insert(all.begin(), pod_.finish());
@@ -53,6 +53,10 @@ class ExecutorBuilder {
   }
 
  private:
+  bool excluded(std::string_view step) const {
+    return step_excluded(in_.conf, Owner::Executor, step);
+  }
+
   void add_pod_itself() {
     const std::string name = executor_pod_name(in_, id_);
     Json& metadata = pod_.metadata();
@@ -68,7 +72,8 @@ class ExecutorBuilder {
     Json& spec = pod_.spec();
     spec["hostname"] = executor_host_name(name);
     spec["restartPolicy"] = "Never";
-    if (const auto account = in_.conf.get(conf::kKubernetesExecutorAccount)) {
+    if (const auto account = in_.conf.get(conf::kKubernetesExecutorAccount);
+        account && !excluded("ExecutorKubernetesCredentialsFeatureStep")) {
       spec["serviceAccountName"] = *account;
       spec["serviceAccount"] = *account;
     }
@@ -113,10 +118,8 @@ class ExecutorBuilder {
       custom = custom_limits(in_.conf, conf::ResourceOwner::kExecutor);
     } else {
       for (const auto& [name, amount] : profile_.resources)
-        custom.emplace_back(
-            in_.conf.find("spark.executor.resource." + name + ".vendor").value_or("tinderbox") +
-                "/" + name,
-            std::to_string(amount));
+        custom.emplace_back(vendor_of(in_.conf, conf::ResourceOwner::kExecutor, name) + "/" + name,
+                            std::to_string(amount));
     }
     const int64_t memory = memory_mib();
     add_resources(pod_, cpu, in_.conf.get(conf::kKubernetesExecutorLimitCores).value_or(""),

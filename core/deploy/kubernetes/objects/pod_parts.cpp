@@ -38,6 +38,22 @@ std::string image_of(const conf::Conf& conf, Owner owner) {
   return *image;
 }
 
+/// Steps of Spark's that our pods always have: leaving them out would do something else than it
+/// says. Names of what we have not are nothing to leave out, as in Spark.
+void refuse_needed_steps(const conf::Conf& conf, Owner owner) {
+  const std::vector<std::string_view> needed =
+      is_driver(owner)
+          ? std::vector<std::string_view>{"BasicDriverFeatureStep",
+                                          "DriverKubernetesCredentialsFeatureStep",
+                                          "DriverCommandFeatureStep", "PodTemplateConfigMapStep",
+                                          "LocalDirsFeatureStep"}
+          : std::vector<std::string_view>{"BasicExecutorFeatureStep"};
+  for (const std::string_view step : needed)
+    if (step_excluded(conf, owner, step))
+      throw conf::Error(owner_key(owner, "pod.excludedFeatureSteps") + ": no pod can go without " +
+                        std::string(step));
+}
+
 /// What the template says of the container or, in `of_pod`, of all of them stays.
 /// Source: Kubernetes' pod security standard "restricted", and a root file system that stays as it
 /// is.
@@ -87,6 +103,7 @@ conf::Pairs pod_annotations(const conf::Conf& conf, Owner owner, const AppNames&
 }
 
 void add_basics(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner) {
+  refuse_needed_steps(conf, owner);
   Json& container = pod.container();
   const char* name = is_driver(owner) ? "spark-kubernetes-driver" : "spark-kubernetes-executor";
   if (!container.contains("name")) container["name"] = name;
@@ -109,8 +126,11 @@ void add_basics(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner) 
 }
 
 void add_secrets(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner) {
-  for (const auto& [name, path] : conf.with_prefix(owner_key(owner, "secrets.")))
-    add_volume(pod, name + "-volume", {{"secret", {{"secretName", name}}}}, {{"mountPath", path}});
+  if (!step_excluded(conf, owner, "MountSecretsFeatureStep"))
+    for (const auto& [name, path] : conf.with_prefix(owner_key(owner, "secrets.")))
+      add_volume(pod, volume_name(name), {{"secret", {{"secretName", name}}}},
+                 {{"mountPath", path}});
+  if (step_excluded(conf, owner, "EnvSecretsFeatureStep")) return;
   for (const auto& [variable, reference] : conf.with_prefix(owner_key(owner, "secretKeyRef."))) {
     const size_t colon = reference.find(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == reference.size())
@@ -144,17 +164,17 @@ void add_resources(PodUnderConstruction& pod, const std::string& cpu, const std:
   add_pairs(resources, "limits", custom);
 }
 
+std::string vendor_of(const conf::Conf& conf, conf::ResourceOwner owner, const std::string& name) {
+  const std::string key = std::string(conf::component_of(owner)) + ".resource." + name + ".vendor";
+  if (const auto vendor = conf.find(key)) return *vendor;
+  throw conf::Error("Resource: " + name + " was requested, but vendor was not specified (" + key +
+                    ")");
+}
+
 conf::Pairs custom_limits(const conf::Conf& conf, conf::ResourceOwner owner) {
   conf::Pairs limits;
-  for (const auto& [name, setting] : conf::resource_settings(conf, owner)) {
-    const std::string key =
-        std::string(conf::component_of(owner)) + ".resource." + name + ".vendor";
-    const auto vendor = conf.find(key);
-    if (!vendor)
-      throw conf::Error("Resource: " + name + " was requested, but vendor was not specified (" +
-                        key + ")");
-    limits.emplace_back(*vendor + "/" + name, std::to_string(setting.amount));
-  }
+  for (const auto& [name, setting] : conf::resource_settings(conf, owner))
+    limits.emplace_back(vendor_of(conf, owner, name) + "/" + name, std::to_string(setting.amount));
   return limits;
 }
 

@@ -38,7 +38,7 @@ conf::Pairs pod_annotations(const conf::Conf& conf, Owner owner, const AppNames&
                             const std::string& executor = {});
 
 /// Image, pull policy and secrets, node selectors, scheduler, security context.
-/// Errors: conf::Error when no key names an image.
+/// Errors: conf::Error when no key names an image, or a step is excluded that no pod goes without.
 void add_basics(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner);
 /// spark.kubernetes.*.secrets.* and secretKeyRef.*. Errors: conf::Error for a malformed reference.
 void add_secrets(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner);
@@ -50,6 +50,8 @@ std::vector<std::string> add_environment(PodUnderConstruction& pod, const conf::
 /// amount.
 void add_resources(PodUnderConstruction& pod, const std::string& cpu, const std::string& cpu_limit,
                    int64_t memory_mib, const conf::Pairs& custom);
+/// Of the resource `name`. Errors: conf::Error when no key says.
+std::string vendor_of(const conf::Conf& conf, conf::ResourceOwner owner, const std::string& name);
 /// spark.OWNER.resource.NAME.amount as limits of VENDOR/NAME. Errors: conf::Error without a vendor.
 conf::Pairs custom_limits(const conf::Conf& conf, conf::ResourceOwner owner);
 /// Volumes named spark-local-dir-* as they are, else an emptyDir for each of SPARK_LOCAL_DIRS,

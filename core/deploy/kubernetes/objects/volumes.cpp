@@ -155,6 +155,7 @@ std::vector<VolumeSpec> volume_specs(const conf::Conf& conf, Owner owner) {
 std::vector<Json> add_volumes(PodUnderConstruction& pod, const conf::Conf& conf, Owner owner,
                               const AppNames& names, const std::string& executor) {
   std::vector<Json> claims;
+  if (step_excluded(conf, owner, "MountVolumesFeatureStep")) return claims;
   std::set<std::string> paths;
   const auto personal = [&](const std::string& text) {
     return absl::StrReplaceAll(
@@ -175,7 +176,8 @@ std::vector<Json> add_volumes(PodUnderConstruction& pod, const conf::Conf& conf,
     }
     std::string name = v.option("claimName");
     if (v.on_demand()) {
-      name = pod.metadata()["name"].get<std::string>() + "-pvc-" + std::to_string(claims.size());
+      name = bounded_name(pod.metadata()["name"].get<std::string>(),
+                          "-pvc-" + std::to_string(claims.size()), kLongestName);
       Json metadata = metadata_of(v, names);
       metadata["name"] = name;
       claims.push_back({{"apiVersion", "v1"},

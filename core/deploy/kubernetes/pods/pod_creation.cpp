@@ -15,9 +15,25 @@ constexpr int kUnauthorized = 401, kQuotaStatus = 403, kNotFound = 404, kAlready
 
 void PodManager::on(const WantPods& e, Effects& out) {
   allocator_.want(e.totals);
-  for (const ProfileSpec& p : e.profiles) profiles_[p.profile] = p;
+  for (const ProfileSpec& p : e.profiles)
+    if (!take_profile(p, out)) return;
   hosts_ = e.hosts;
   allocate(out);
+}
+
+/// False: no executor can be made of it, and the application ends.
+bool PodManager::take_profile(const ProfileSpec& profile, Effects& out) {
+  try {
+    executor_objects(options_.executors, "1", profile);
+  } catch (const conf::Error& e) {
+    give_up(kExitFailure,
+            "no executor of resource profile " + std::to_string(profile.profile) +
+                " can be made: " + e.what(),
+            out);
+    return false;
+  }
+  profiles_[profile.profile] = profile;
+  return true;
 }
 
 void PodManager::on(const ExecutorRegistered& e, Effects& out) {

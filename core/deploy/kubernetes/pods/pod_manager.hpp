@@ -212,6 +212,7 @@ class PodManager {
   void begin(Effects& out);
 
   void allocate(Effects& out);
+  bool take_profile(const ProfileSpec& profile, Effects& out);
   size_t create_pods(const std::vector<Allocator::Create>& wanted, Effects& out);
   bool create_pod(const Allocator::Create& what, Effects& out);
   /// Of a driver outside of any pod the claims belong to their executors' pods.

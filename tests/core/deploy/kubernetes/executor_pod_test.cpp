@@ -125,3 +125,58 @@ TEST_CASE("without an image there is no executor", "[pod_objects]") {
   in.conf = conf::Conf();
   CHECK_THROWS_WITH(executor_objects(in, "1", {}), "Must specify the executor container image");
 }
+
+TEST_CASE("steps of Spark's that are excluded by name are not in executor pods", "[pod_objects]") {
+  const std::string volume = "spark.kubernetes.executor.volumes.emptyDir.data.mount.path";
+  const ExecutorInput all =
+      executor_input({{"spark.kubernetes.executor.secrets.keys", "/keys"},
+                      {"spark.kubernetes.executor.secretKeyRef.PASSWORD", "keys:password"},
+                      {"spark.kubernetes.authenticate.executor.serviceAccountName", "worker"},
+                      {volume, "/data"}});
+  const std::map<std::string, std::string> mark = {
+      {"MountSecretsFeatureStep", "keys-volume"},
+      {"EnvSecretsFeatureStep", "secretKeyRef"},
+      {"MountVolumesFeatureStep", "/data\""},
+      {"LocalDirsFeatureStep", "SPARK_LOCAL_DIRS"},
+      {"ExecutorKubernetesCredentialsFeatureStep", "serviceAccountName"}};
+  for (const auto& [excluded, unused] : mark) {
+    ExecutorInput in = all;
+    in.conf = in.conf.with("spark.kubernetes.executor.pod.excludedFeatureSteps",
+                           "org.apache.spark.deploy.k8s.features." + excluded);
+    const std::string pod = executor_objects(in, "1", {}).front().dump();
+    for (const auto& [step, text] : mark) {
+      CAPTURE(excluded, step);
+      CHECK((pod.find(text) != std::string::npos) == (step != excluded));
+    }
+  }
+}
+
+TEST_CASE("a step that no pod can go without is refused; what there is not, is not there",
+          "[pod_objects]") {
+  const std::string key = "spark.kubernetes.executor.pod.excludedFeatureSteps";
+  CHECK_THROWS_WITH(executor_objects(executor_input({{key, "BasicExecutorFeatureStep"}}), "1", {}),
+                    key + ": no pod can go without BasicExecutorFeatureStep");
+  CHECK(executor_objects(executor_input({{key, "com.example.OwnStep"}}), "1", {}) ==
+        executor_objects(executor_input(), "1", {}));
+}
+
+TEST_CASE("names of volumes and claims keep to the limits of Kubernetes", "[pod_objects]") {
+  const std::string secret = std::string(100, 's') + ".tls";
+  ExecutorInput in = executor_input(
+      {{"spark.kubernetes.executor.secrets." + secret, "/keys"},
+       {"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.mount.path", "/data"},
+       {"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName",
+        "OnDemand"}});
+  in.pod_prefix = std::string(kLongestPrefix, 'p');
+  const std::vector<Json> objects = executor_objects(in, "1000000000", {});
+  for (const Json& volume : objects[0]["spec"]["volumes"])
+    if (volume.contains("secret")) {
+      CHECK(volume["secret"]["secretName"] == secret);
+      CHECK(volume["name"] == volume_name(secret));
+    }
+  REQUIRE(objects.size() == 2);
+  const std::string claim = objects[1]["metadata"]["name"];
+  CHECK(claim.size() <= kLongestName);
+  CHECK(claim.ends_with("-pvc-0"));
+  CHECK(executor_objects(in, "1000000001", {})[1]["metadata"]["name"] != claim);
+}

@@ -79,3 +79,20 @@ TEST_CASE("spark.kubernetes.executor.podNamePrefix: what a pod's name may begin 
     CHECK_FALSE(is_pod_name_prefix(bad));
   }
 }
+
+TEST_CASE(
+    "names of secrets' volumes: Spark's where a volume may have that, else told apart by a hash",
+    "[pod_objects]") {
+  CHECK(volume_name("keys") == "keys-volume");
+  CHECK(volume_name("1-keys") == "1-keys-volume");
+  CHECK(volume_name(std::string(56, 'k')) == std::string(56, 'k') + "-volume");
+  CHECK(volume_name("a.b") != volume_name("a-b"));
+  CHECK(volume_name(std::string(57, 'k')) != volume_name(std::string(58, 'k')));
+  for (const std::string& name :
+       {std::string("a.b"), std::string(253, 'k'), std::string(100, '1') + ".tls"}) {
+    CAPTURE(name);
+    CHECK(volume_name(name).size() <= kLongestLabel);
+    CHECK(std::regex_match(volume_name(name), kDnsName));
+    CHECK(volume_name(name).ends_with("-volume"));
+  }
+}

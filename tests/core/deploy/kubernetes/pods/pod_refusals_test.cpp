@@ -233,3 +233,15 @@ TEST_CASE("claims that belong to their pod come after it", "[pods]") {
   CHECK(b.created[2]["metadata"]["ownerReferences"][0]["name"] == "count-1-exec-1");
   CHECK(b.created[2]["metadata"]["name"] == "count-1-exec-1-pvc-0");
 }
+
+TEST_CASE("a resource profile of which no executor can be made ends the application", "[pods]") {
+  PodBench b;
+  b.begin({{0, 1}});
+  b.feed(WantPods{{{0, 1}, {3, 2}}, {{3, 2, 1024, {{"fpga", 1}}}}, {}});
+  b.run();
+  REQUIRE(b.gave_up);
+  CHECK(b.gave_up->exit_code == 1);
+  CHECK(b.gave_up->reason ==
+        "no executor of resource profile 3 can be made: Resource: fpga was requested, but vendor "
+        "was not specified (spark.executor.resource.fpga.vendor)");
+}
