@@ -63,9 +63,9 @@ struct LocalDriver {
   std::shared_ptr<Heard> heard = std::make_shared<Heard>();
   std::unique_ptr<core::DriverRuntime> runtime;
   Context context;
-  explicit LocalDriver(const conf::Conf& conf = {})
+  explicit LocalDriver(const conf::Conf& conf = {}, const std::string& master = "local[2]")
       : runtime(core::DriverRuntime::start(
-            conf.with(conf::kMaster, "local[2]").with(conf::kAppName, "test"), {heard})),
+            conf.with(conf::kMaster, master).with(conf::kAppName, "test"), {heard})),
         context(*runtime) {}
 };
 
@@ -96,6 +96,13 @@ struct Sums : core::Listener {
     }
   }
 };
+
+std::atomic<int> runs{0};
+/// The first task that comes here fails.
+int square_at_last(int x) {
+  if (runs++ == 0) throw std::runtime_error("once");
+  return x * x;
+}
 
 }  // namespace
 
@@ -253,4 +260,38 @@ TEST_CASE("events that find the listeners' queue full are dropped", "[local_driv
   held->may.set_value();
   d.runtime->stop();
   CHECK((d.heard->of<core::TaskEnded>().size() < 200) == bounded);
+}
+
+TEST_CASE("B17 a task that fails once runs again: in a job, behind a shuffle, before one",
+          "[local_driver]") {
+  LocalDriver driver({}, "local[1,2]");
+  auto numbers = driver.context.parallelize(std::vector{1, 2, 3}, 3);
+  runs = 0;
+  CHECK(numbers.map([](int x) { return square_at_last(x); }).collect() == std::vector{1, 4, 9});
+  CHECK(runs == 4);
+  auto keyed = numbers.map([](int x) { return std::pair(x, x); });
+  runs = 0;
+  auto behind = keyed.group_by_key(3)
+                    .map([](const auto& group) { return square_at_last(group.first); })
+                    .collect();
+  std::sort(behind.begin(), behind.end());
+  CHECK(behind == std::vector{1, 4, 9});
+  CHECK(runs == 4);
+  runs = 0;
+  const auto before =
+      numbers.map([](int x) { return std::pair(x, square_at_last(x)); }).partition_by(2);
+  driver.context.submit_map_stage(before.shuffles().at(0));
+  CHECK(runs == 4);
+  CHECK(before.values().sum() == 14);
+  CHECK(runs == 4);
+}
+
+TEST_CASE("B18 a task that always fails fails its job, and the next one too", "[local_driver]") {
+  LocalDriver driver({}, "local[2,2]");
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_WITH(driver.context.parallelize(std::vector{1, 2, 3}, 3)
+                          .map([](int) -> int { throw std::runtime_error("always"); })
+                          .count(),
+                      Catch::Contains("failed 2 times") && Catch::Contains("always"));
+  CHECK(driver.context.range(0, 5).count() == 5);
 }
