@@ -4,6 +4,7 @@
 #include <atomic>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "net/mutex.hpp"
 
