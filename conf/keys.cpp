@@ -109,7 +109,7 @@ constexpr const KeySpec* kCatalogue[] = {
     &kTinderboxOverheadFactor.spec, &kDriverMemoryOverhead.spec,
     &kDriverMemoryOverheadFactor.spec, &kDriverMinMemoryOverhead.spec,
     &kExecutorMemoryOverhead.spec, &kExecutorMemoryOverheadFactor.spec,
-    &kExecutorMinMemoryOverhead.spec, &kKubernetesExecutorNamePrefix.spec,
+    &kExecutorMinMemoryOverhead.spec, &kOffHeapEnabled.spec, &kOffHeapSize.spec, &kKubernetesExecutorNamePrefix.spec,
     &kKubernetesExecutorRequestCores.spec, &kKubernetesExecutorLimitCores.spec,
     &kKubernetesNoExecutorConfigMap.spec, &kKubernetesDecommissionScript.spec, &kKubernetesExecutorGrace.spec, &kKubernetesDriverPodIp.spec,
     &kKubernetesAllocator.spec, &kKubernetesBatchSize.spec, &kKubernetesBatchDelay.spec,

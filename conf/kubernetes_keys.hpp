@@ -176,6 +176,12 @@ inline constexpr Key<int64_t> kExecutorMinMemoryOverhead{
     "spark.executor.minMemoryOverhead", "384m", Unit::kMiB,
     "the least of it, unless spark.executor.memoryOverhead is set"};
 
+inline constexpr Key<bool> kOffHeapEnabled{
+    "spark.memory.offHeap.enabled", "false",
+    "an executor pod has spark.memory.offHeap.size on top, for what programs hold themselves"};
+inline constexpr Key<int64_t> kOffHeapSize{"spark.memory.offHeap.size", "0", Unit::kByte,
+                                           "so much, if spark.memory.offHeap.enabled is set"};
+
 // Executor pods. Beside these: spark.kubernetes.executor.label.* and so on, as for the driver.
 inline constexpr Key<Opt<Text>> kKubernetesExecutorNamePrefix{
     "spark.kubernetes.executor.podNamePrefix", "beginning of the names of executor pods"};

@@ -122,8 +122,10 @@ class ExecutorBuilder {
                             std::to_string(amount));
     }
     const int64_t memory = memory_mib();
-    add_resources(pod_, cpu, in_.conf.get(conf::kKubernetesExecutorLimitCores).value_or(""),
-                  memory + memory_overhead_mib(in_.conf, Owner::Executor, memory), custom);
+    add_resources(
+        pod_, cpu, in_.conf.get(conf::kKubernetesExecutorLimitCores).value_or(""),
+        memory + memory_overhead_mib(in_.conf, Owner::Executor, memory) + off_heap_mib(in_.conf),
+        custom);
     for (const char* what : {"cpu", "memory"})
       append(pod_.container(), "resizePolicy",
              {{"resourceName", what}, {"restartPolicy", "NotRequired"}});

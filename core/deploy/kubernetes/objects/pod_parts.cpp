@@ -227,4 +227,13 @@ int64_t memory_overhead_mib(const conf::Conf& conf, Owner owner, int64_t memory_
   return std::max(static_cast<int64_t>(factor * static_cast<double>(memory_mib)), least);
 }
 
+int64_t off_heap_mib(const conf::Conf& conf) {
+  if (!conf.get(conf::kOffHeapEnabled)) return 0;
+  const int64_t bytes = conf.get(conf::kOffHeapSize);
+  if (bytes <= 0)
+    throw conf::Error(std::string(conf::kOffHeapSize.spec.name) + " must be > 0 when " +
+                      std::string(conf::kOffHeapEnabled.spec.name) + " == true");
+  return bytes >> 20;
+}
+
 }  // namespace tinderbox::core::kubernetes

@@ -68,4 +68,8 @@ bool step_excluded(const conf::Conf& conf, Owner owner, std::string_view name);
 /// BasicExecutorFeatureStep; docs/kubernetes.md says how our default differs.
 int64_t memory_overhead_mib(const conf::Conf& conf, Owner owner, int64_t memory_mib);
 
+/// What an executor's pod has beside that for memory off the heap. Unit: MiB. Errors: conf::Error
+/// without a size. Source: Spark 4.3 Utils.executorOffHeapMemorySizeAsMb.
+int64_t off_heap_mib(const conf::Conf& conf);
+
 }  // namespace tinderbox::core::kubernetes

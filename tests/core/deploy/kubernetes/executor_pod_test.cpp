@@ -180,3 +180,16 @@ TEST_CASE("names of volumes and claims keep to the limits of Kubernetes", "[pod_
   CHECK(claim.ends_with("-pvc-0"));
   CHECK(executor_objects(in, "1000000001", {})[1]["metadata"]["name"] != claim);
 }
+
+TEST_CASE("memory off the heap is the pod's too", "[pod_objects]") {
+  const auto memory = [](const conf::Pairs& pairs, int32_t profile) {
+    const ProfileSpec spec{profile, {}, profile ? std::optional<int64_t>(2048) : std::nullopt, {}};
+    return container_of(executor_input(pairs), spec)["resources"]["requests"]["memory"];
+  };
+  const std::string enabled = "spark.memory.offHeap.enabled", size = "spark.memory.offHeap.size";
+  CHECK(memory({{size, "1g"}}, 0) == "1408Mi");
+  CHECK(memory({{enabled, "true"}, {size, "1g"}}, 0) == "2432Mi");
+  CHECK(memory({{enabled, "true"}, {size, "1g"}}, 3) == "3456Mi");
+  CHECK_THROWS_WITH(memory({{enabled, "true"}}, 0),
+                    size + " must be > 0 when " + enabled + " == true");
+}
