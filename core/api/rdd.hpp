@@ -39,12 +39,11 @@ struct ElementOf {
 template <class R>
 using Element = typename ElementOf<R>::type;
 
-}  // namespace core
-
-namespace core {
 template <class K, class V>
 struct PartitionByFirst;  // core/api/operations/pair_rdd.hpp
+
 }  // namespace core
+
 template <class T>
 class Actions;  // core/api/operations/actions.hpp
 template <class T>
