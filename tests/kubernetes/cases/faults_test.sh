@@ -69,7 +69,10 @@ restart_api_server() {
   until_true 30 kubectl get pods
   delete_one
 }
-restarted() { disturbed 25 restart_api_server && right && grep '^gone .*deleted by a user' "$dir/driver.log"; }
+restarted() {
+  options="--conf spark.log.level=INFO" disturbed 25 restart_api_server && right && grep '^gone .*deleted by a user' "$dir/driver.log" &&
+    grep -m 1 'The watch of executors.* pods ended, it begins again: .*too old resource version' "$dir/driver.log"
+}
 check "the API server restarted, its history compacted: watched again, a pod's end is seen, right answer" restarted
 check "nothing stays" forget_driver
 
@@ -96,6 +99,14 @@ no_image() {
     [ $((SECONDS - start)) -lt 15 ] && until_true 20 all_gone
 }
 check "the driver's image is missing: the reason within the stated time, nothing left" no_image
+no_registry() { # the kubelet tries again and again: ErrImagePull and ImagePullBackOff take turns
+  local start=$SECONDS
+  ! submit --conf spark.kubernetes.driver.container.image=127.0.0.1:1/nothing:1 --conf spark.kubernetes.container.image.pullPolicy=IfNotPresent \
+    --conf tinderbox.kubernetes.startTimeout=20s --class pi local:///tinderbox 4 >"$dir/submit.log" 2>&1 &&
+    grep "^Error: the driver pod pi-.* cannot start: \(ErrImagePull\|ImagePullBackOff\): .*127.0.0.1:1/nothing:1" "$dir/submit.log" &&
+    [ $((SECONDS - start)) -lt 40 ] && until_true 20 all_gone
+}
+check "nobody serves the driver's image: the reason within the stated time, nothing left" no_registry
 no_executor_image() {
   submit --conf spark.kubernetes.executor.container.image=localhost/nothing:1 --conf tinderbox.kubernetes.startTimeout=3s \
     --class pi local:///tinderbox 4 >"$dir/submit.log" 2>&1
