@@ -79,7 +79,7 @@ TEST_CASE("zero and minus zero are one key", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
   CHECK(context.parallelize(std::vector<double>{0.0, -0.0, 0.0}, 3).count_by_value() ==
-        std::map<double, int64_t>{{0.0, 3}});
+        core::MapBy<double, int64_t>{{0.0, 3}});
 }
 
 TEST_CASE("sort_by_key orders all partitions, equal keys included", "[pair_rdd]") {
