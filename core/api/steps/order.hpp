@@ -29,10 +29,13 @@ consteval bool holds_floating() {
     return []<template <class...> class Of, class... Part>(std::type_identity<Of<Part...>>) {
       return any_floating<T, Seen...>(std::type_identity<std::tuple<Part...>>());
     }(std::type_identity<T>());
-  else if constexpr (HasRecordFields<T>)
-    return any_floating<T, Seen...>(
-        std::type_identity<decltype(T::record_fields(std::declval<T&>()))>());
-  else if constexpr (kIs<T, std::optional> || kIsArray<T> || Container<T>)
+  else if constexpr (HasRecordFields<T>) {
+    using Fields = decltype(T::record_fields(std::declval<T&>()));
+    if constexpr (kTied<Fields>)
+      return any_floating<T, Seen...>(std::type_identity<Fields>());
+    else
+      return false;  // its codec says what is wrong
+  } else if constexpr (kIs<T, std::optional> || kIsArray<T> || Container<T>)
     return holds_floating<std::remove_cv_t<typename T::value_type>, T, Seen...>();
   else if constexpr (PlainAggregate<T> && net::field_count<T>() > 0)
     return any_floating<T, Seen...>(
