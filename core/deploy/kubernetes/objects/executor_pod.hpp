@@ -18,6 +18,7 @@ struct ProfileSpec {
   std::optional<int32_t> cores;
   std::optional<int64_t> memory_mib;
   std::map<std::string, int64_t> resources;
+  bool operator==(const ProfileSpec&) const = default;
 };
 
 /// The same for all executors of an application.

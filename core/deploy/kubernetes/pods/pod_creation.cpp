@@ -23,6 +23,8 @@ void PodManager::on(const WantPods& e, Effects& out) {
 
 /// False: no executor can be made of it, and the application ends.
 bool PodManager::take_profile(const ProfileSpec& profile, Effects& out) {
+  const auto known = profiles_.find(profile.profile);
+  if (known != profiles_.end() && known->second == profile) return true;
   try {
     executor_objects(options_.executors, "1", profile);
   } catch (const conf::Error& e) {
