@@ -26,12 +26,6 @@ TEST_CASE("R6 fold and aggregate over ten partitions", "[rdd]") {
   CHECK(set == std::set<int64_t>{-2, -1, 0, 1, 2});
 }
 
-TEST_CASE("R14 more partitions than records", "[rdd]") {
-  LocalRuntime runtime;
-  Context context(runtime);
-  CHECK(context.parallelize(upto(10), 1000).repartition(201).count() == 10);
-}
-
 TEST_CASE("R15 take looks at as few partitions as it can", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

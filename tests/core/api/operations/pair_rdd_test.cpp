@@ -75,13 +75,6 @@ TEST_CASE("keys of many types are counted right over 1, 2 and 7 partitions", "[p
   }
 }
 
-TEST_CASE("zero and minus zero are one key", "[pair_rdd]") {
-  LocalRuntime runtime;
-  Context context(runtime);
-  CHECK(context.parallelize(std::vector<double>{0.0, -0.0, 0.0}, 3).count_by_value() ==
-        core::MapBy<double, int64_t>{{0.0, 3}});
-}
-
 TEST_CASE("sort_by_key orders all partitions, equal keys included", "[pair_rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
