@@ -1,4 +1,6 @@
 // Broadcast variables: cut into pieces by the driver, fetched piece by piece from whoever has them.
+// Each stored piece has bytes of its own: one that goes to disk gives back its memory whatever
+// becomes of the value and of the other pieces.
 // Source: Spark TorrentBroadcast.
 #include <algorithm>
 #include <cstring>
@@ -10,20 +12,15 @@
 namespace tinderbox::core {
 
 Result<bool> ExecutorServices::create_broadcast(BroadcastId id, Payload value) {
-  {
-    net::Lock lock(mutex_);
-    broadcasts_[id].value = value;
-  }
   BroadcastHeader header;
   header.size = value.size();
   header.piece_size = static_cast<uint64_t>(std::max<int64_t>(options_.broadcast_piece_size, 1));
-  const auto owner = std::make_shared<const Payload>(std::move(value));
-  for (size_t start = 0; start < owner->size(); start += header.piece_size) {
-    const std::string_view piece = owner->view().substr(start, header.piece_size);
+  for (size_t start = 0; start < value.size(); start += header.piece_size) {
+    const std::string_view piece = value.view().substr(start, header.piece_size);
     const auto number = static_cast<int32_t>(header.checksums.size());
     header.checksums.push_back(BroadcastHeader::checksum(piece));
     const std::string block = broadcast_piece_block(id, number);
-    if (blocks_.put(block, kMemoryAndDisk, Payload(owner, piece), true)) continue;
+    if (blocks_.put(block, kMemoryAndDisk, Payload(Bytes(piece)), true)) continue;
     remove_broadcast(id);
     return Error{"Failed to store " + block + " of " + broadcast_block(id)};
   }
@@ -37,45 +34,34 @@ Result<bool> ExecutorServices::create_broadcast(BroadcastId id, Payload value) {
 void ExecutorServices::remove_broadcast(BroadcastId id) {
   {
     net::Lock lock(mutex_);
-    const auto it = broadcasts_.find(id);
-    if (it != broadcasts_.end() && it->second.fetching)
-      it->second.removed = true;
-    else if (it != broadcasts_.end())
-      broadcasts_.erase(it);
+    const auto it = fetching_.find(id);
+    if (it != fetching_.end()) it->second.removed = true;
   }
   shared_objects().erase(id);
   blocks_.remove_broadcast(id);
 }
 
 Result<Payload> ExecutorServices::broadcast(BroadcastId id) {
-  net::Lock lock(mutex_);
-  while (true) {
-    Cached& cached = broadcasts_[id];
-    if (cached.value) return *cached.value;
-    if (!cached.fetching) break;
-    if (std::optional<Error> why = why_not_wait()) return *why;
-    changed_.wait(lock);
+  {
+    net::Lock lock(mutex_);
+    while (fetching_.contains(id)) {
+      if (std::optional<Error> why = why_not_wait()) return *why;
+      changed_.wait(lock);
+    }
+    fetching_[id] = {};
   }
-  broadcasts_[id].fetching = true;
-  lock.unlock();
   FetchingBroadcast fetching{*this, id};
-  Result<Payload> value = fetch_broadcast(id);
-  if (value) fetching.value = *value;
-  return value;
+  return fetch_broadcast(id);
 }
 
-void ExecutorServices::end_fetching(BroadcastId id, std::optional<Payload> value) {
+void ExecutorServices::end_fetching(BroadcastId id) {
   net::Lock lock(mutex_);
-  const bool removed = broadcasts_[id].removed;
-  if (removed) {  // pieces came since
+  if (fetching_[id].removed) {  // pieces came since
     lock.unlock();
     blocks_.remove_broadcast(id);
     lock.lock();
   }
-  if (value && !removed)
-    broadcasts_[id] = {.value = std::move(value)};
-  else
-    broadcasts_.erase(id);
+  fetching_.erase(id);
   changed_.notify_all();
 }
 
@@ -152,8 +138,7 @@ Result<bool> ExecutorServices::fetch_pieces(BroadcastId id, const BroadcastHeade
         why = "corrupt remote block " + names[i] + " of " + broadcast_block(id);
       if (why.empty()) {
         std::memcpy(value.get() + start, fetched->bytes->view().data(), length);
-        (void)blocks_.put(names[i], kMemoryAndDisk,
-                          Payload(value, std::string_view(value.get() + start, length)), true);
+        (void)blocks_.put(names[i], kMemoryAndDisk, Payload(Bytes(fetched->bytes->view())), true);
       } else if (++tries[i] < holders[i].size() && !kill_mark()) {
         again.push_back(i);
       } else {

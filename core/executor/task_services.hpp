@@ -63,7 +63,7 @@ class ExecutorServices : public TaskServices {
   void stop(const std::string& reason);
   /// No task of that program will begin any more.
   void forget_program(int64_t program);
-  /// Makes a broadcast variable on the driver: cached here, cut into pieces that executors fetch.
+  /// Makes a broadcast variable on the driver: cut into pieces, which executors fetch.
   Result<bool> create_broadcast(BroadcastId id, Payload value);
 
   Result<MapOutputsPtr> map_outputs(ShuffleId shuffle, int64_t epoch) override;
@@ -100,17 +100,15 @@ class ExecutorServices : public TaskServices {
     AskPtr ask;  // null: nobody asked yet
     MapOutputsPtr value;
   };
-  struct Cached {
-    bool fetching = false;
-    bool removed = false;  // while it is fetched
-    std::optional<Payload> value;
+  /// A broadcast variable that a task fetches; others that want it wait.
+  struct Fetching {
+    bool removed = false;  // meanwhile
   };
-  /// Ends the fetch of a broadcast variable, whether it gave a value, an error or an exception.
+  /// Ends it, whether it gave a value, an error or an exception.
   struct FetchingBroadcast {
     ExecutorServices& services;
     BroadcastId id;
-    std::optional<Payload> value;
-    ~FetchingBroadcast() { services.end_fetching(id, std::move(value)); }
+    ~FetchingBroadcast() { services.end_fetching(id); }
   };
   /// Lets a timer find out that its services are gone.
   struct Alarm {
@@ -133,7 +131,7 @@ class ExecutorServices : public TaskServices {
   Result<Payload> fetch_one(const BlockManagerId& from, const std::string& block);
   void on_map_outputs(const MapOutputs& message);
   // broadcasts.cpp
-  void end_fetching(BroadcastId id, std::optional<Payload> value);
+  void end_fetching(BroadcastId id);
   Result<BroadcastHeader> broadcast_header(BroadcastId id);
   Result<Payload> fetch_broadcast(BroadcastId id);
   Result<bool> fetch_pieces(BroadcastId id, const BroadcastHeader& header,
@@ -158,7 +156,7 @@ class ExecutorServices : public TaskServices {
   std::map<ShuffleId, Outputs> outputs_ GUARDED_BY(mutex_);
   /// Reads of tasks that have not begun, until it is known where the outputs are.
   std::map<ShuffleId, std::vector<Expected>> expected_ GUARDED_BY(mutex_);
-  std::map<BroadcastId, Cached> broadcasts_ GUARDED_BY(mutex_);
+  std::map<BroadcastId, Fetching> fetching_ GUARDED_BY(mutex_);
   std::map<uint64_t, std::weak_ptr<Ask>> asks_ GUARDED_BY(mutex_);
   uint64_t next_ask_ GUARDED_BY(mutex_) = 1;
   std::mt19937_64 random_ GUARDED_BY(mutex_);

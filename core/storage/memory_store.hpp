@@ -40,11 +40,8 @@ class MemoryStore {
   /// Does not count as a use. Null: not there.
   const MemoryBlock* peek(const std::string& name) const;
   bool contains(const std::string& name) const { return places_.contains(name); }
-  /// A reader holds its bytes, so that throwing it out would free none. Only of Rdds: pieces of a
-  /// broadcast variable lie within its value, which is held as long as it is used.
-  static bool is_read(const MemoryBlock& block) {
-    return block.rdd.value >= 0 && block.bytes.shared();
-  }
+  /// A reader holds its bytes, so that throwing it out would free none.
+  static bool is_read(const MemoryBlock& block) { return block.bytes.shared(); }
   /// False: it was not there.
   bool erase(const std::string& name);
   /// In order of use.

@@ -177,9 +177,8 @@ void by_partition(const Case& k) {
   k.same("pipe",
          k.rdd.map([](const Record& r) { return std::to_string(r.second); }).pipe("cat").collect(),
          texts);
-  if (k.n <= k.context.default_parallelism())
-    k.same("barrier", sorted(k.numbers().barrier().map_partitions(sum).collect()),
-           sorted(k.numbers().map_partitions(sum).collect()));
+  k.same("barrier", sorted(k.numbers().barrier().map_partitions(sum).collect()),
+         sorted(k.numbers().map_partitions(sum).collect()));
 }
 
 void several(const Case& k) {

@@ -25,6 +25,10 @@ struct ApiRequest {
   bool operator==(const ApiRequest&) const = default;
 };
 
+/// Answers that callers tell apart. Source: Kubernetes API conventions, HTTP status codes.
+inline constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kConflict = 409,
+                     kGone = 410, kTooMany = 429;
+
 // ---- effects -----------------------------------------------------------------------------------
 
 /// Answered once by ApiAnswered. Requests may overtake each other.

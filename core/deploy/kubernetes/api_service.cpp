@@ -16,7 +16,6 @@ namespace {
 /// A watch hears a bookmark about once a minute; a silent connection is dead.
 constexpr Duration kWatchSilence = std::chrono::seconds(150);
 constexpr int kPatience = 5;  // answers 429 in a row
-constexpr int kTooMany = 429, kUnauthorized = 401;
 
 const char* accepted(ApiRequest::Wanted wanted) {
   switch (wanted) {

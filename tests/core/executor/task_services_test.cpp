@@ -406,6 +406,29 @@ TEST_CASE("pieces come from peers while the driver does not have them any more",
   answers.join();
 }
 
+TEST_CASE("pieces of a broadcast leave the memory while its value is held", "[task_services]") {
+  tinderbox::test::FakeFiles files;
+  ServingProcess driver(files, "driver", nullptr), a(files, "1", &driver);
+  const BroadcastId id{4};
+  const Bytes value(2500, 'v');
+  REQUIRE(driver.services->create_broadcast(id, Payload(Bytes(value))));
+  std::thread answers([&] {
+    const auto ask = std::get<BlockLocationsRequest>(a.driver.asked(0));
+    a.services->on_driver_message(
+        BlockLocations{ask.request, {{driver.id}, {driver.id}, {driver.id}}});
+  });
+  const Result<Payload> held = a.services->broadcast(id);
+  answers.join();
+  REQUIRE(spell(held) == value);
+  for (ServingProcess* p : {&driver, &a}) {
+    CHECK(p->blocks->memory().use().storage > 2500);
+    CHECK(p->blocks->put("rdd_1_0", {.memory = true}, Payload(Bytes(64 << 20, 'x')), false));
+    CHECK(p->blocks->memory().use().storage == 64 << 20);
+    CHECK(spell(p->services->broadcast(id)) == value);
+  }
+  CHECK(a.driver.count() == 1);
+}
+
 TEST_CASE("a broadcast whose fetch throws is fetched again by the next one that wants it",
           "[task_services]") {
   tinderbox::test::FakeFiles files;

@@ -93,15 +93,6 @@ TEST_CASE("a block of an Rdd stays in memory while somebody reads it", "[storage
   CHECK(s.news() == Lines{"rdd_2_0 disk", "rdd_3_0 memory"});
 }
 
-TEST_CASE("a piece of a broadcast value goes although the value is held", "[storage]") {
-  Store s;
-  const Payload value = bytes(60);
-  CHECK(s.blocks->put("broadcast_1_piece0", kMemoryAndDisk, value, true));
-  CHECK(s.put("rdd_1_0", kMemoryOnly, 60));
-  CHECK(s.news() ==
-        Lines{"broadcast_1_piece0 memory", "broadcast_1_piece0 disk", "rdd_1_0 memory"});
-}
-
 TEST_CASE("what is told of a block keeps the order in which it happened", "[storage]") {
   FakeFiles files;
   std::unique_ptr<BlockManager> blocks;

@@ -38,7 +38,7 @@ operations() { # every operation on every kind of records; says its seed
     { grep -v 'very large size' "$dir/operations.log" | tail -n 5; return 1; }
   rm -rf "$dir/operations"
 }
-for master in 'local[2]' 'local-cluster[2,1,1024]'; do
+for master in 'local[7]' 'local-cluster[2,4,1024]'; do  # a barrier of seven tasks needs as many slots
   check "every operation against plain loops in $master" operations "$master"
 done
 LARGER=$(realpath "${LARGER:-build/tests/larger}")
@@ -52,13 +52,13 @@ saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.execu
 check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved
 rm -rf "$dir/saved"
 
-# after_outputs N COMMAND…: an application of 200 MB, and the command once N map outputs are in the files below $dir/blocks.
+# [option=KEY=VALUE] after_outputs N COMMAND…: an application of 200 MB, and the command once N map outputs are in the files below $dir/blocks.
 after_outputs() {
   local outputs=$1 app
   shift
   rm -rf "$dir/blocks" && mkdir "$dir/blocks"
   timeout 120 "$LARGER" submit --master 'local-cluster[2,1,400]' --conf spark.executor.memory=400m --conf spark.local.dir="$dir/blocks" \
-    --class larger "$LARGER" 200 400 > "$dir/blocks.out" 2> "$dir/blocks.err" &
+    ${option:+--conf "$option"} --class larger "$LARGER" 200 400 > "$dir/blocks.out" 2> "$dir/blocks.err" &
   app=$!
   until [ "$(find "$dir/blocks" -name 'shuffle_*.index' 2> /dev/null | wc -l)" -ge "$outputs" ]; do kill -0 $app || return 1; done
   "$@"
@@ -69,6 +69,21 @@ computed_again() {
     grep -m 1 -E 'WARN Driver: Lost task .* FetchFailed\(BlockManagerId\(., .*message=.*(there is no |: No such file or directory)' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
 }
 check "files of map outputs vanish: told, computed again, right results" computed_again
+damaged() { # other bytes in the middle of each file of map outputs
+  find "$dir/blocks" -name 'shuffle_*.data' | while read -r file; do
+    printf 'not what was written' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") / 2)) conv=notrunc status=none
+  done
+}
+computed_again_blamed() {
+  after_outputs 8 damaged && grep '^all right' "$dir/blocks.out" &&
+    grep -m 1 'WARN Driver: Lost task .* FetchFailed(.* is corrupted due to DISK_ISSUE' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
+}
+check "bytes of map outputs change on disk: blamed on it, computed again, right results" computed_again_blamed
+blamed() {
+  ! option=spark.stage.maxConsecutiveAttempts=1 after_outputs 8 damaged && [ "$(grep -c '^Error: ' "$dir/blocks.err")" = 1 ] &&
+    grep '^Error: .* is corrupted due to DISK_ISSUE' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
+}
+check "B40 the same with one attempt a stage: the error says so" blamed
 vanished() { rm -rf "$dir/blocks" 2> /dev/null || rm -rf "$dir/blocks"; }
 # What executors make meanwhile may be enough to go on.
 right_or_told() {

@@ -6,13 +6,6 @@
 #include "core/status/exit_codes.hpp"
 
 namespace tinderbox::core::kubernetes {
-namespace {
-
-constexpr int kUnauthorized = 401, kQuotaStatus = 403, kNotFound = 404, kAlreadyThere = 409,
-              kTooMany = 429;
-
-}  // namespace
-
 void PodManager::on(const WantPods& e, Effects& out) {
   allocator_.want(e.totals);
   for (const ProfileSpec& p : e.profiles)
@@ -171,7 +164,7 @@ void PodManager::ask_for_claims(int64_t executor, const std::string& owner_uid, 
 
 void PodManager::claim_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
   // One that is there before it was ever asked for is another application's.
-  const bool made = e.ok() || (e.status == kAlreadyThere && asked.tries > 1);
+  const bool made = e.ok() || (e.status == kConflict && asked.tries > 1);
   // Whatever became of the executor: nobody may be given one that is not there.
   const std::string name = Json::parse(asked.request.body)["metadata"]["name"];
   made ? claims_.made(name) : claims_.drop(name);
@@ -212,7 +205,7 @@ bool PodManager::still_wanted(const Asked& asked) const {
 void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
   if (e.ok() && !table_.contains(asked.executor)) uids_[asked.executor] = uid_of(e.body);
   if (!still_wanted(asked)) return;
-  if (e.status == kAlreadyThere)
+  if (e.status == kConflict)
     return ask({Asked::What::FindPod, asked.executor, 0,
                 get_object(api_path(options_.executors.names.name_space, "pods",
                                     name_of_pod(asked.executor)))},
@@ -251,7 +244,7 @@ void PodManager::pod_found(const Asked& asked, const ApiAnswered& e, Effects& ou
 
 void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out) {
   const std::string why = failure(e);
-  const bool quota = e.status == kQuotaStatus && why.find("exceeded quota") != std::string::npos;
+  const bool quota = e.status == kForbidden && why.find("exceeded quota") != std::string::npos;
   // One that was in its way may be gone when it is looked for.
   const bool went = asked.what == Asked::What::FindPod && e.status == kNotFound;
   const bool passes = quota || went || e.status == 0 || e.status >= 500 || e.status == kTooMany ||

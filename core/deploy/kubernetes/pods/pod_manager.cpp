@@ -13,8 +13,6 @@ namespace {
 
 using Kind = PodTimer::Kind;
 
-constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kConflict = 409, kGone = 410,
-              kTooMany = 429;
 constexpr int kTries = 8;
 constexpr Duration kFirstPause = std::chrono::milliseconds(200);
 constexpr Duration kLongestPause = std::chrono::seconds(30);

@@ -10,7 +10,6 @@
 namespace tinderbox::core::kubernetes {
 namespace {
 
-constexpr int kAlreadyThere = 409;
 constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
 }  // namespace
@@ -46,7 +45,7 @@ void PodManager::scale_sets(Effects& out) {
 
 void PodManager::set_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
   const bool created = asked.what == Asked::What::CreateSet;
-  if (!e.ok() && created && e.status != kAlreadyThere)
+  if (!e.ok() && created && e.status != kConflict)
     return give_up(kExitExecutorFailures,
                    "Kubernetes: cannot create the set of executors: " + failure(e), out);
   if (!e.ok() && !created) held("cannot scale the set of executors: " + failure(e), out);

@@ -43,7 +43,6 @@ void PodActions::start(Effects& out) {
 }
 
 void PodActions::found(const ApiAnswered& e, Effects& out) {
-  constexpr int kNotFound = 404;
   if (e.status == kNotFound && !pattern_) {
     out.push_back(Tell{"Application not found."});
     return end(kExitFailure, "", out);
@@ -73,7 +72,6 @@ void PodActions::act(const PodView& pod, Effects& out) {
 }
 
 void PodActions::removed(const ApiAnswered& e, Effects& out) {
-  constexpr int kNotFound = 404;
   if (!e.ok() && e.status != kNotFound) failure_ = failure(e);
   if (--waiting_ == 0) end(failure_.empty() ? kExitOk : kExitFailure, failure_, out);
 }

@@ -20,7 +20,6 @@ constexpr int kTries = 6;
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);  // doubled with each try
 constexpr int kUploadTries = 100;
 constexpr Duration kUploadPause = std::chrono::milliseconds(50);
-constexpr int kConflict = 409, kNotFound = 404, kGone = 410, kTooMany = 429;
 
 /// Webhooks put others beside it. Null: the pod's status does not list it yet.
 const ContainerView* receiver_of(const PodView& pod) {
@@ -263,7 +262,7 @@ void Submission::upload_answered(const ApiAnswered& e, Effects& out) {
     return;
   }
   fail("cannot send " + options_.uploads[next_].path + " to the driver pod: " + failure(e) +
-           (e.status == 403 ? "; set spark.kubernetes.file.upload.path, or put the file into the "
+           (e.status == kForbidden ? "; set spark.kubernetes.file.upload.path, or put the file into the "
                               "image and name it by local:"
                             : ""),
        out);
