@@ -107,10 +107,10 @@ class Shell {
     while (!waiting_.empty()) {
       Event next = std::move(waiting_.front());
       waiting_.pop_front();
-      effects_.clear();
       machine_.on(std::move(next), loop_.now(), effects_);
       for (Effect& effect : effects_)
         if (!halted_) std::visit([this](auto& e) { this->carry_out(e); }, effect);
+      effects_.clear();  // what was sent must not be held until something comes
     }
     if constexpr (requires { host_.end_of_turn(); }) host_.end_of_turn();
     busy_ = false;

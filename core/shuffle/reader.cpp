@@ -44,7 +44,11 @@ std::optional<std::string_view> ShuffleReader::next() {
   }
   forget_read();
   const auto records = pieces_->next();
-  if (!records) fail("block " + name() + " is damaged: " + records.error().message);
+  // The wire is not to blame: what came over it was checked when it came.
+  if (!records)
+    fail("block " + name() +
+         (wants_[current_].in_memory ? " is damaged: " : " is corrupted due to DISK_ISSUE: ") +
+         records.error().message);
   return *records;
 }
 

@@ -224,7 +224,10 @@ TEST_CASE("a missing, torn or lost block is a fetch failure with every field", "
   CHECK(missing.map_index == 1);
   runtime.services.faults = {};
   runtime.services.faults.torn_blocks = {block};
-  CHECK(run("is damaged").map_index == 1);
+  statuses[1]->in_memory = false;
+  CHECK(run(" is corrupted due to DISK_ISSUE: the checksum is wrong").map_index == 1);
+  statuses[1]->in_memory = true;
+  CHECK(run(" is damaged: the checksum is wrong").map_index == 1);
   runtime.services.faults = {};
   statuses[1].reset();
   auto lost = run("Missing an output location for shuffle 0 partition 1");

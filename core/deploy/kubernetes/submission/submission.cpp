@@ -262,9 +262,10 @@ void Submission::upload_answered(const ApiAnswered& e, Effects& out) {
     return;
   }
   fail("cannot send " + options_.uploads[next_].path + " to the driver pod: " + failure(e) +
-           (e.status == kForbidden ? "; set spark.kubernetes.file.upload.path, or put the file into the "
-                              "image and name it by local:"
-                            : ""),
+           (e.status == kForbidden
+                ? "; set spark.kubernetes.file.upload.path, or put the file into the "
+                  "image and name it by local:"
+                : ""),
        out);
 }
 
