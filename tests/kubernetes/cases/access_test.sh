@@ -39,6 +39,19 @@ chmod +x "$dir/plugin"
 user_is "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: $dir/plugin, env: [{name: GREETING, value: hello}]}}"
 asked_again() { with_own reached && [ "$(grep -c 'ExecCredential.* hello' "$dir/asked")" = 2 ]; }
 check "an exec plugin, asked again when the server does not take its token" asked_again
+# One that makes certificates, and is told which cluster they are for.
+cat >"$dir/issuer" <<END
+#!/bin/sh
+echo "\$KUBERNETES_EXEC_INFO" >"$dir/info"
+pem() { awk '{ printf "%s\\\\n", \$0 }' "$state/pki/admin.\$1"; }
+printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"clientCertificateData":"%s","clientKeyData":"%s"}}' "\$(pem crt)" "\$(pem key)"
+END
+chmod +x "$dir/issuer"
+user_is "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, provideClusterInfo: true, command: $dir/issuer}}"
+by_issued() {
+  with_own reached && grep -F '"server":"https://10.99.0.1:443"' "$dir/info" && grep -qF "\"certificate-authority-data\":\"$(base64 -w0 "$state/pki/ca.crt")\"" "$dir/info"
+}
+check "a certificate of an exec plugin that is told of the cluster" by_issued
 user_is "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /no/plugin}}"
 no_plugin() { ! with_own "${enter[@]}" "$TINDERBOX" submit --status "$ns:pi*" --master "$master" 2>"$dir/err" && grep "cannot start '/no/plugin'" "$dir/err"; }
 check "a plugin that is not there is named" no_plugin

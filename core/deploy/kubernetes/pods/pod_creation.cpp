@@ -19,7 +19,7 @@ bool PodManager::take_profile(const ProfileSpec& profile, Effects& out) {
   const auto known = profiles_.find(profile.profile);
   if (known != profiles_.end() && known->second == profile) return true;
   try {
-    executor_objects(options_.executors, "1", profile);
+    check_executors(options_, profile);
   } catch (const conf::Error& e) {
     give_up(kExitFailure,
             "no executor of resource profile " + std::to_string(profile.profile) +

@@ -77,11 +77,10 @@ PodManagerOptions pod_manager_options(const conf::Conf& conf) {
   return o;
 }
 
-void check_executors(const PodManagerOptions& options) {
-  if (options.kind == PodAllocator::Direct)
-    executor_objects(options.executors, "1", {});
-  else
-    executor_set(options.kind, options.executors, {}, 1);
+void check_executors(const PodManagerOptions& options, const ProfileSpec& profile) {
+  for (const Json& object : executor_objects(options.executors, "1", profile)) refuse_large(object);
+  if (options.kind != PodAllocator::Direct)
+    executor_set(options.kind, options.executors, profile, 1);
   executors_config_map(options);
 }
 

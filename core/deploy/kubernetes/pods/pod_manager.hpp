@@ -45,9 +45,9 @@ struct PodManagerOptions {
 /// Errors: conf::Error.
 PodManagerOptions pod_manager_options(const conf::Conf& conf);
 
-/// Errors: conf::Error for what no executor can be made of: a PodManager, which cannot throw, would
-/// find it later.
-void check_executors(const PodManagerOptions& options);
+/// Errors: conf::Error for what no executor can be made of, or none that the API server takes: a
+/// PodManager, which cannot throw, would find it later.
+void check_executors(const PodManagerOptions& options, const ProfileSpec& profile = {});
 
 // ---- events beside ApiAnswered, PodChanged, WatchBookmark, WatchEnded
 
