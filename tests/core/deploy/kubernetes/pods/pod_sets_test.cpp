@@ -205,10 +205,9 @@ TEST_CASE("what no executor can be made of is told before there is a loop to thr
   without.conf_files = large.conf_files;
   CHECK_NOTHROW(check_executors(without));
   const std::string text(1100000, 'x');
-  CHECK_THROWS_WITH(
-      check_executors(pod_options({{"spark.executorEnv.TABLE", text}})),
-      Contains("Pod count-1-exec-1 would take 11") &&
-          Contains("that the API server takes; give what is large with --files"));
+  CHECK_THROWS_WITH(check_executors(pod_options({{"spark.executorEnv.TABLE", text}})),
+                    Contains("Pod count-1-exec-1 would take 11") &&
+                        Contains("that the API server takes; give what is large with --files"));
 }
 
 TEST_CASE("K30 the objects of sets", "[pods]") {
