@@ -178,10 +178,14 @@ Result<std::unique_ptr<BlockTransfer>> BlockTransfer::start(BlockTransferOptions
                                                             BlockManager& blocks) {
   auto transfer = std::make_unique<BlockTransfer>(std::move(options), blocks);
   if (!transfer->options_.network) return transfer;
-  transfer->plane_ = std::make_unique<Plane>(*transfer, blocks, transfer->options_);
-  Result<int> port = transfer->plane_->start(transfer->options_.listen);
+  auto plane = std::make_unique<Plane>(*transfer, blocks, transfer->options_);
+  Result<int> port = plane->start(transfer->options_.listen);
   if (!port) return port.error();
   transfer->port_ = *port;
+  {
+    net::Lock lock(transfer->mutex_);
+    transfer->plane_ = std::move(plane);
+  }
   return transfer;
 }
 
@@ -195,10 +199,12 @@ BlockTransfer::~BlockTransfer() { stop(); }
 
 void BlockTransfer::stop() {
   std::map<uint64_t, std::shared_ptr<Inbox>> open;
+  std::unique_ptr<Plane> plane;
   {
     net::Lock lock(mutex_);
     stopped_ = true;
     open.swap(inboxes_);
+    plane = std::move(plane_);
   }
   for (const auto& [request, inbox] : open) {
     if (inbox->done) inbox->tell(Error{"block transfer has stopped"});
@@ -206,17 +212,17 @@ void BlockTransfer::stop() {
     inbox->stopped = true;
     inbox->changed.notify_all();
   }
-  plane_.reset();
+  plane.reset();  // ends its thread, which may wait for the lock
 }
 
 void BlockTransfer::after(Duration delay, std::function<void()> task) {
   net::Lock lock(mutex_);
-  if (plane_ && !stopped_) plane_->after(delay, std::move(task));
+  if (plane_) plane_->after(delay, std::move(task));
 }
 
 void BlockTransfer::take(TakeBlock what, std::function<void(BlockTaken)> done) {
   net::Lock lock(mutex_);
-  if (plane_ && !stopped_) plane_->take(std::move(what), std::move(done));
+  if (plane_) plane_->take(std::move(what), std::move(done));
 }
 
 void BlockTransfer::interrupt() {
@@ -280,7 +286,7 @@ void BlockTransfer::close_inbox(uint64_t request, bool asked) {
 
 void BlockTransfer::ask_peers(uint64_t request, std::vector<WantedBlock> wanted) {
   net::Lock lock(mutex_);
-  if (plane_ && !stopped_) return plane_->post(FetchBlocks{request, std::move(wanted)});
+  if (plane_) return plane_->post(FetchBlocks{request, std::move(wanted)});
   lock.unlock();
   for (const WantedBlock& want : wanted)
     deliver({request, want.index,
@@ -313,7 +319,7 @@ void BlockTransfer::fetch_ahead(int64_t stage, const std::vector<BlockWant>& wan
   std::vector<WantedBlock> wanted;
   AheadRequest names;
   net::Lock lock(mutex_);
-  if (!plane_ || stopped_) return;
+  if (!plane_) return;
   const uint64_t request = next_request_++;
   for (const BlockWant& want : wants) {
     if (may_read_directly(want) ||
@@ -351,7 +357,7 @@ std::optional<BlocksAhead::Reader> BlockTransfer::reader_of(const DeliverBlock& 
       ahead_.arrived(block.request, it->second.blocks.at(block.index), block.bytes);
   if (--it->second.open > 0) return reader;
   ahead_requests_.erase(it);
-  if (plane_ && !stopped_) plane_->post(EndRequest{block.request});
+  if (plane_) plane_->post(EndRequest{block.request});
   return reader;
 }
 
@@ -483,7 +489,7 @@ class BlockTransfer::Stream : public BlockStream {
   void tell_taken() {
     if (taken_bytes_ == 0) return;
     net::Lock lock(transfer_.mutex_);
-    if (transfer_.plane_ && !transfer_.stopped_)
+    if (transfer_.plane_)
       transfer_.plane_->post(BlocksTaken{inbox_->request, std::exchange(taken_bytes_, 0)});
   }
 

@@ -92,8 +92,8 @@ class BlockTransfer {
   const BlockTransferOptions options_;
   BlockManager& blocks_;
   int port_ = 0;
-  std::unique_ptr<Plane> plane_;
   net::Mutex mutex_;
+  std::unique_ptr<Plane> plane_ GUARDED_BY(mutex_);  // null: without network, or stopped
   std::map<ExecutorId, std::vector<std::string>> local_dirs_ GUARDED_BY(mutex_);
   std::map<uint64_t, std::shared_ptr<Inbox>> inboxes_ GUARDED_BY(mutex_);
   /// Names of the blocks of a request that went ahead of their readers; how many did not come yet.
