@@ -15,6 +15,7 @@ compile() { # compile SOURCE [LIBRARIES…]
 }
 compile bench/wordcount_two_threads.cpp
 compile bench/engine/by_hand.cpp $(pkg-config --libs absl_flat_hash_map)
+compile bench/engine/machine.cpp
 [ -s "$data/text.txt" ] || build/tinderbox bench --make-data "$data" --mb 500
 if [ ! -s "$data/records.txt" ]; then
   rm -rf "$data/records"
@@ -64,8 +65,17 @@ declare -A what=(
   [big_sort]="sort of 8 GB with 1 GB of memory"
   [shuffle]="200 × 200 tiny shuffle"
 )
-table=$(mktemp) more=$(mktemp)
-trap 'rm -f "$table" "$more"; rm -rf "$data/duckdb.tmp"' EXIT
+# What a case is made of: how many, and what they are.
+declare -A records=(
+  [word_count]="$(wc -w <"$data/text.txt") words"
+  [group]="100000000 integers"
+  [sort]="5000000 records"
+  [page_rank]="80000000 links, ten times each"
+  [big_sort]="80000000 records"
+  [shuffle]="40000 blocks"
+)
+table=$(mktemp) more=$(mktemp) each=$(mktemp)
+trap 'rm -f "$table" "$more" "$each"; rm -rf "$data/duckdb.tmp"' EXIT
 # The same answer, or none.
 agree() { [ "$3" = - ] || [ "$2" = "$3" ] || { echo "engine.sh: $1: answers differ: $2, but $3 by $4" >&2; exit 1; }; }
 # Both read from the disk and spill to it.
@@ -100,15 +110,20 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
     function space(n) { return n == "-" ? "–" : sprintf("%d MB", n) }
     BEGIN { printf "| %s | %.3f s | %.3f s | %.2f × | %s | %s | %s | %s | %d MB | %s | %s |\n", w, s, x, x / s,
       seconds(v), faster(v), seconds(y), faster(y), m, space(p), space(q) }' | tee -a "$more"
+  awk -v w="${what[$name]}" -v r="${records[$name]}" -v s="$s" -v u="$u" 'BEGIN {
+    kind = r; sub(/^[0-9]* /, "", kind)
+    printf "| %s | %s | %d ns | %s |\n", w, kind, 2e9 * s / r, u == "-" ? "–" : sprintf("%d ns", 2e9 * u / r) }' | tee -a "$each"
 done
+limits=$(build/bench/machine "$data/text.txt" | paste -sd ';' | sed 's/;/, /g')
+echo "$limits"
 [ -z "${CASES:-}" ] || exit 0
 version=$("$SPARK_HOME/bin/spark-submit" --version 2>&1 | sed -n 's/.*version \([0-9.]*\)$/\1/p' | head -n 1)
 processor=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)
-python3 - "$table" "$more" "Machine: $(nproc) cores of $processor, $(awk '/^MemTotal/ { printf "%d GB", $2 / 1e6 }' /proc/meminfo); Spark $version; $(date -u +%F)." <<'END'
+python3 - "$table" "$more" "$each" "Machine: $(nproc) cores of $processor, $(awk '/^MemTotal/ { printf "%d GB", $2 / 1e6 }' /proc/meminfo); $limits; Spark $version; $(date -u +%F)." <<'END'
 import re, sys
 page = open("docs/benchmarks.md").read()
-page = re.sub(r"^Machine: .*$", sys.argv[3], page, flags=re.M)
-rows = [open(path).read() for path in sys.argv[1:3]]
+page = re.sub(r"^Machine: .*$", sys.argv[4], page, flags=re.M)
+rows = [open(path).read() for path in sys.argv[1:4]]
 page = re.sub(r"(^\|---.*\n)(\|.*\n)*", lambda found: found[1] + (rows.pop(0) if rows else found[0][len(found[1]):]), page, flags=re.M)
 open("docs/benchmarks.md", "w").write(page)
 END
