@@ -49,7 +49,7 @@ END
 chmod +x "$dir/issuer"
 user_is "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, provideClusterInfo: true, command: $dir/issuer}}"
 by_issued() {
-  with_own reached && grep -F '"server":"https://10.99.0.1:443"' "$dir/info" && grep -qF "\"certificate-authority-data\":\"$(base64 -w0 "$state/pki/ca.crt")\"" "$dir/info"
+  with_own reached && grep -oF "\"server\":\"${master#k8s://}\"" "$dir/info" && grep -qF "\"certificate-authority-data\":\"$(base64 -w0 "$state/pki/ca.crt")\"" "$dir/info"
 }
 check "a certificate of an exec plugin that is told of the cluster" by_issued
 user_is "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /no/plugin}}"

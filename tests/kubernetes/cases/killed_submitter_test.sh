@@ -33,14 +33,13 @@ done
 for n in 5 6; do
   check "killed after request $n of one that sends a file" cut_after "$n" kill "send-$n" --class pods "$dir/pods" 1
 done
-kubectl create token spark >"$dir/token"
 printf '%s\n' 'apiVersion: v1' 'kind: Pod' >"$dir/executor.yaml"
-whole=(--conf spark.kubernetes.authenticate.driver.oauthTokenFile="$dir/token" --conf spark.kubernetes.executor.podTemplateFile="$dir/executor.yaml")
+whole=(--conf spark.kubernetes.authenticate.driver.oauthToken="$(kubectl create token spark)" --conf spark.kubernetes.executor.podTemplateFile="$dir/executor.yaml")
 for n in $(seq 7); do
   check "killed after request $n of one with a secret and a template" cut_after "$n" kill "whole-$n" "${whole[@]}" --class pi local:///tinderbox 4
 done
 incomplete() {
-  until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && log_of "$1" | grep "$2"
+  until_true 100 ended "$1" && [ "$(phase_of "$1")" = Failed ] && log_of "$1" | grep "$2" || { phase_of "$1"; log_of "$1"; return 1; }
 }
 for n in $(seq $((requests - 2))); do
   check "after request $n the driver's pod ends with the reason" incomplete "run-$n" "its submitter was ended before it had created everything"

@@ -44,11 +44,10 @@ check "nothing stays" forget_driver
 
 # The template's map and the credentials' secret come after the driver's pod, as the configuration does.
 printf '%s\n' 'apiVersion: v1' 'kind: Pod' 'metadata: {labels: {from: template}}' 'spec: {containers: [{name: main}]}' >"$dir/executor.yaml"
-kubectl create token spark >"$dir/token"
 by_template() {
-  submit --conf spark.kubernetes.executor.podTemplateFile="$dir/executor.yaml" --conf spark.kubernetes.authenticate.driver.oauthTokenFile="$dir/token" \
+  submit --conf spark.kubernetes.executor.podTemplateFile="$dir/executor.yaml" --conf spark.kubernetes.authenticate.driver.oauthToken="$(kubectl create token spark)" \
     --conf spark.kubernetes.executor.deleteOnTermination=false --class pi --num-executors 1 local:///tinderbox 4 && driver_log | grep '^Pi is roughly 3.1' &&
-    field executor metadata.labels.from | grep -x template && field executor 'spec.containers[0].name' | grep -x main
+    kubectl get secrets -o name | grep -e '-kubernetes-credentials$' && field executor metadata.labels.from | grep -x template && field executor 'spec.containers[0].name' | grep -x main
 }
 check "K30 executors by a template, the driver with credentials of its own: both come after its pod" by_template
 check "nothing stays" forget_driver
