@@ -84,11 +84,25 @@ only_disk() {
   sync
   echo 3 >/proc/sys/vm/drop_caches
 }
+# in_turn CASE: seconds in local and in local-cluster. The best of three processes each, one after the other in turn: the cores of
+# a machine may get a third faster or slower within a minute.
+in_turn() {
+  local a f s x turn turns=3 seconds=()
+  [ "$1" != big_sort ] || turns=1
+  for turn in $(seq $turns); do
+    [ "$1" != big_sort ] || only_disk
+    read -r a s _ < <(ours "$1")
+    [ "$1" != big_sort ] || only_disk
+    read -r f x _ < <(ours "$1" "local-cluster[2,1,$((${memory%g} * 1024))]")
+    agree "$1" "$a" "$f" local-cluster
+    seconds+=("$s $x")
+  done
+  printf '%s\n' "${seconds[@]}" | awk 'NR == 1 || $1 < s { s = $1 } NR == 1 || $2 < x { x = $2 } END { print s, x }'
+}
 for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
   [ "$name" != big_sort ] || only_disk
   read -r a s m < <(ours "$name")
-  [ "$name" != big_sort ] || only_disk
-  read -r f x _ < <(ours "$name" "local-cluster[2,1,$((${memory%g} * 1024))]")
+  read -r l x < <(in_turn "$name")
   [ "$name" != big_sort ] || only_disk
   read -r b t n < <(spark "$name")
   read -r c u o < <(by_hand "$name")
@@ -99,16 +113,15 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
   agree "$name" "$a" "$c" hand
   agree "$name" "$a" "$d" DuckDB
   agree "$name" "$a" "$e" Polars
-  agree "$name" "$a" "$f" local-cluster
   awk -v w="${what[$name]}" -v s="$s" -v t="$t" -v u="$u" -v m="$m" -v n="$n" -v o="$o" 'BEGIN {
     hand = u == "-" ? "–" : sprintf("%.2f s", u); times = u == "-" ? "–" : sprintf("%.2f ×", s / u)
     more = o == "-" ? "–" : sprintf("%d MB", o)
     printf "| %s | %.3f s | %.2f s | %.1f × faster | %s | %s | %d MB | %d MB | %s |\n", w, s, t, t / s, hand, times, m, n, more }' | tee -a "$table"
-  awk -v w="${what[$name]}" -v s="$s" -v x="$x" -v v="$v" -v y="$w" -v m="$m" -v p="$p" -v q="$q" '
+  awk -v w="${what[$name]}" -v s="$s" -v l="$l" -v x="$x" -v v="$v" -v y="$w" -v m="$m" -v p="$p" -v q="$q" '
     function seconds(t) { return t == "-" ? "–" : sprintf("%.2f s", t) }
     function faster(t) { return t == "-" ? "–" : sprintf("%.1f × faster", t / s) }
     function space(n) { return n == "-" ? "–" : sprintf("%d MB", n) }
-    BEGIN { printf "| %s | %.3f s | %.3f s | %.2f × | %s | %s | %s | %s | %d MB | %s | %s |\n", w, s, x, x / s,
+    BEGIN { printf "| %s | %.3f s | %.3f s | %.2f × | %s | %s | %s | %s | %d MB | %s | %s |\n", w, s, x, x / l,
       seconds(v), faster(v), seconds(y), faster(y), m, space(p), space(q) }' | tee -a "$more"
   awk -v w="${what[$name]}" -v r="${records[$name]}" -v s="$s" -v u="$u" 'BEGIN {
     kind = r; sub(/^[0-9]* /, "", kind)
