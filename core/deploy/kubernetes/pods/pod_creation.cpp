@@ -6,6 +6,7 @@
 #include "core/status/exit_codes.hpp"
 
 namespace tinderbox::core::kubernetes {
+
 void PodManager::on(const WantPods& e, Effects& out) {
   allocator_.want(e.totals);
   for (const ProfileSpec& p : e.profiles)
