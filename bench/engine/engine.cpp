@@ -126,7 +126,7 @@ int run(Context& context, std::span<const std::string> args) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     best = std::min(best, took.count());
   }
-  std::printf("%s %s %.3f\n", args[1].c_str(), check.c_str(), best);
+  std::printf("%s %s %.4f\n", args[1].c_str(), check.c_str(), best);
   return 0;
 }
 
