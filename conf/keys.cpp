@@ -80,6 +80,8 @@ constexpr const KeySpec* kCatalogue[] = {
     &kStorageMaxReplicationFailures.spec, &kStorageReplicationProactive.spec,
     &kDiskStoreSubDirectories.spec, &kBroadcastBlockSize.spec, &kCheckpointDir.spec,
     &kRddLimitInitialPartitions.spec, &kRddLimitScaleUpFactor.spec,
+    &kFilesIgnoreMissing.spec, &kFilesIgnoreCorrupt.spec, &kHadoopRddIgnoreEmptySplits.spec,
+    &kInputDirRecursive.spec, &kValidateOutputSpecs.spec,
     &kUiRetainedJobs.spec, &kUiRetainedStages.spec, &kUiShowConsoleProgress.spec,
     &kUiProgressInterval.spec,
     &kS3AccessKey.spec, &kS3SecretKey.spec, &kS3SessionToken.spec, &kS3Endpoint.spec,

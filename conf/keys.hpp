@@ -563,6 +563,21 @@ inline constexpr Key<int> kRddLimitInitialPartitions{"spark.rdd.limit.initialNum
 inline constexpr Key<int> kRddLimitScaleUpFactor{"spark.rdd.limit.scaleUpFactor", "4",
                                                  "growth of its next tries"};
 
+inline constexpr Key<bool> kFilesIgnoreMissing{
+    "spark.files.ignoreMissingFiles", "false",
+    "whether tasks skip input files that are gone since they were listed"};
+inline constexpr Key<bool> kFilesIgnoreCorrupt{
+    "spark.files.ignoreCorruptFiles", "false",
+    "whether tasks skip what they cannot read of an input file"};
+inline constexpr Key<bool> kHadoopRddIgnoreEmptySplits{"spark.hadoopRDD.ignoreEmptySplits", "true",
+                                                       "whether empty files make no partitions"};
+inline constexpr Key<bool> kInputDirRecursive{
+    "spark.hadoop.mapreduce.input.fileinputformat.input.dir.recursive", "false",
+    "whether directories in an input directory are read too"};
+inline constexpr Key<bool> kValidateOutputSpecs{
+    "spark.hadoop.validateOutputSpecs", "true",
+    "whether saving to a directory that is there is refused; if not, its parts are replaced"};
+
 // Pages and progress.
 inline constexpr Key<int> kUiRetainedJobs{"spark.ui.retainedJobs", "1000",
                                           "ended jobs whose status can still be asked for"};

@@ -116,7 +116,8 @@ TEST_CASE("the page on Spark's keys names no other keys") {
     for (const std::string& name : list->names) {
       INFO(name);
       const auto all = known();
-      CHECK(std::find(all.begin(), all.end(), name) != all.end());
+      // Of Hadoop's keys only those that are here are known by their whole names.
+      CHECK((find_key(name) || std::find(all.begin(), all.end(), name) != all.end()));
     }
     for (const std::string& beginning : list->beginnings) {
       INFO(beginning);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/api/input/skipping.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/rdd.hpp"
 #include "core/plan/or_throw.hpp"
@@ -50,10 +51,21 @@ class WholeFilesCursor final : public Cursor<WholeFilesNode::Record> {
   bool next(Sink<WholeFilesNode::Record> out) override {
     if (at_ == paths_.size()) return false;
     const std::string& path = paths_[at_++];
-    return out({url_of(path), content_of(path, as_they_are_, context_)}) && at_ < paths_.size();
+    auto content = content_at(path);
+    return (!content || out({url_of(path), std::move(*content)})) && at_ < paths_.size();
   }
 
  private:
+  /// nullopt: the file is skipped.
+  std::optional<std::string> content_at(const std::string& path) const {
+    try {
+      return content_of(path, as_they_are_, context_);
+    } catch (const std::runtime_error& why) {
+      if (!SkippedFiles(context_).skips(path, why)) throw;
+      return {};
+    }
+  }
+
   TaskContext& context_;
   const std::vector<std::string> paths_;
   const bool as_they_are_;
@@ -110,7 +122,9 @@ std::unique_ptr<Cursor<WholeFilesNode::Record>> WholeFilesNode::open(int32_t par
 std::unique_ptr<Cursor<std::string_view>> FixedRecordsNode::open(int32_t partition,
                                                                  TaskContext& context) const {
   const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
-  return std::make_unique<FixedRecordsCursor>(split, length_, context);
+  return open_input<std::string_view>(split.path, context, [&] {
+    return std::make_unique<FixedRecordsCursor>(split, length_, context);
+  });
 }
 
 std::vector<InputSplit> split_records(const std::vector<InputFile>& files, int64_t length,
@@ -159,9 +173,9 @@ Rdd<std::pair<std::string, std::string>> Context::whole_files(const std::string&
                                                               bool as_they_are,
                                                               const Making& making) {
   if (min_partitions == 0) min_partitions = default_min_partitions();
-  const auto files = core::or_throw(core::list_inputs(runtime_.files(), path, as_they_are));
   auto node = std::make_unique<core::WholeFilesNode>(as_they_are);
-  for (const auto& group : core::group_files(files, min_partitions))
+  for (const auto& group :
+       core::group_files(core::inputs_of(runtime_, path, as_they_are), min_partitions))
     node->source_data.push_back(core::to_bytes(group));
   node->num_partitions = static_cast<int32_t>(node->source_data.size());
   adopt(*node, making, {});
@@ -182,8 +196,7 @@ Rdd<std::pair<std::string, std::string>> Context::binary_files(const std::string
 Rdd<std::string_view> Context::binary_records(const std::string& path, int64_t length, Site site) {
   auto node = std::make_unique<core::FixedRecordsNode>(length);
   for (const auto& split :
-       core::split_records(core::or_throw(core::list_inputs(runtime_.files(), path)), length,
-                           default_min_partitions()))
+       core::split_records(core::inputs_of(runtime_, path), length, default_min_partitions()))
     node->source_data.push_back(core::to_bytes(split));
   node->num_partitions = static_cast<int32_t>(node->source_data.size());
   adopt(*node, {"MapPartitionsRDD", "binaryRecords", site}, {});
@@ -192,8 +205,7 @@ Rdd<std::string_view> Context::binary_records(const std::string& path, int64_t l
 
 std::vector<std::string> Context::files_at(const std::string& path) {
   std::vector<std::string> paths;
-  for (const auto& file : core::or_throw(core::list_inputs(runtime_.files(), path)))
-    paths.push_back(file.path);
+  for (const auto& file : core::inputs_of(runtime_, path)) paths.push_back(file.path);
   return paths;
 }
 

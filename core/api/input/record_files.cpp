@@ -84,8 +84,8 @@ ObjectFile::ObjectFile(const std::string& path, const std::string& type, TaskCon
   if (!first || !first->starts_with(kMagic))
     throw std::runtime_error("'" + path + "' is no file of objects");
   if (const auto is = first->substr(std::string_view(kMagic).size()); is != type)
-    throw std::runtime_error("'" + path + "' holds objects of the type " + std::string(is) +
-                             ", not of " + type + " (as the compiler names them)");
+    throw std::invalid_argument("'" + path + "' holds objects of the type " + std::string(is) +
+                                ", not of " + type + " (as the compiler names them)");
 }
 
 std::optional<std::string_view> ObjectFile::next() {

@@ -6,6 +6,7 @@
 
 #include <typeinfo>
 
+#include "core/api/input/skipping.hpp"
 #include "core/api/steps/node.hpp"
 #include "core/api/steps/output.hpp"
 #include "core/shuffle/block.hpp"
@@ -120,7 +121,8 @@ struct SaveObjects {
   }
 };
 
-/// One file of objects. Errors: std::runtime_error when it is none, damaged, or of another type.
+/// One file of objects. Errors: throws std::runtime_error when it is none, or damaged,
+/// std::invalid_argument when they are of another type.
 class ObjectFile {
  public:
   ObjectFile(const std::string& path, const std::string& type, TaskContext& context);
@@ -141,7 +143,9 @@ class ObjectFileNode final : public OperatorNode<ObjectFileNode<T>, T> {
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<T>> open(int32_t partition, TaskContext& context) const override {
     const auto path = from_bytes<std::string>(context.inputs->find(this->id, partition));
-    return std::make_unique<PieceCursor<T, ObjectFile>>(path, object_type<T>(), context);
+    return open_input<T>(path, context, [&] {
+      return std::make_unique<PieceCursor<T, ObjectFile>>(path, object_type<T>(), context);
+    });
   }
 };
 

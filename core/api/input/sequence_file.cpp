@@ -65,9 +65,9 @@ void SequenceSplit::count() {
 
 void SequenceSplit::fail_classes(std::string_view key_class, std::string_view value_class) const {
   const auto& [key, value] = std::tie(header().key_class, header().value_class);
-  throw std::runtime_error("'" + path_ + "' holds " + pair_of(key, value) + ", not " +
-                           pair_of(key_class, value_class) +
-                           " as was asked for: " + advice(key, value));
+  throw std::invalid_argument("'" + path_ + "' holds " + pair_of(key, value) + ", not " +
+                              pair_of(key_class, value_class) +
+                              " as was asked for: " + advice(key, value));
 }
 
 }  // namespace core
@@ -75,8 +75,7 @@ void SequenceSplit::fail_classes(std::string_view key_class, std::string_view va
 std::vector<Bytes> Context::sequence_splits(const std::string& path, int32_t min_partitions) {
   if (min_partitions == 0) min_partitions = default_min_partitions();
   std::vector<Bytes> splits;
-  const auto files = core::or_throw(core::list_inputs(runtime_.files(), path, true));
-  for (const auto& split : core::split_inputs(files, min_partitions))
+  for (const auto& split : core::splits_of(runtime_, path, min_partitions, true))
     splits.push_back(core::to_bytes(split));
   return splits;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api/input/sequence_format.hpp"
+#include "core/api/input/skipping.hpp"
 #include "core/api/input/sources.hpp"
 #include "core/api/steps/output.hpp"
 
@@ -56,7 +57,7 @@ class SequenceSplit {
   void count();
   /// Empty when the split is.
   const SequenceHeader& header() const { return reader_.header(); }
-  /// Errors: throws std::runtime_error: it holds others than these classes.
+  /// Errors: throws std::invalid_argument: it holds others than these classes.
   [[noreturn]] void fail_classes(std::string_view key_class, std::string_view value_class) const;
   [[noreturn]] void fail(std::string_view why) const { reader_.fail(why); }
 
@@ -76,8 +77,9 @@ class SequenceFileNode final : public OperatorNode<SequenceFileNode<K, V>, std::
   explicit SequenceFileNode(Decoder&) {}
   void encode(Encoder&) const {}
   std::unique_ptr<Cursor<Record>> open(int32_t partition, TaskContext& context) const override {
-    return std::make_unique<RecordCursor>(
-        from_bytes<InputSplit>(source_bytes(*this, partition, context)), context);
+    const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
+    return open_input<Record>(split.path, context,
+                              [&] { return std::make_unique<RecordCursor>(split, context); });
   }
 
  private:

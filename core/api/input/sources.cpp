@@ -3,6 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/api/input/skipping.hpp"
 #include "core/api/rdd.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "core/plan/or_throw.hpp"
@@ -13,6 +14,7 @@ namespace core {
 namespace {
 
 constexpr size_t kTextBatch = 256 << 10;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8
 
 class RangeCursor final : public Cursor<int64_t> {
  public:
@@ -105,7 +107,10 @@ class LineCursor final : public Cursor<std::string_view> {
       if (!newline && line_start == have_) break;
       if (newline && line_end > line_start && data[line_end - 1] == '\r') --line_end;
       ++records;
-      going = out(std::string_view(data + line_start, line_end - line_start));
+      std::string_view line(data + line_start, line_end - line_start);
+      if (at_front_ && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+      at_front_ = false;
+      going = out(std::string_view(line));
       if (done_) break;
     }
     context_.metrics.input_records += records;
@@ -117,6 +122,7 @@ class LineCursor final : public Cursor<std::string_view> {
   int64_t read_at_;  // where the next read begins
   int64_t end_;
   bool skip_first_;
+  bool at_front_ = !skip_first_;  // of the file
   bool done_;
   bool eof_ = false;
   Bytes buffer_;
@@ -164,12 +170,14 @@ std::unique_ptr<Cursor<int64_t>> RangeNode::open(int32_t partition, TaskContext&
 std::unique_ptr<Cursor<std::string_view>> TextNode::open(int32_t partition,
                                                          TaskContext& context) const {
   const auto split = from_bytes<InputSplit>(source_bytes(*this, partition, context));
-  auto file = or_throw(context.services->files().open(split.path));
-  auto bytes = net::decompressed(
-      net::compression_of(split.path),
-      net::bytes_of(std::move(file), LineCursor::before(split), LineCursor::behind(split)),
-      split.path);
-  return std::make_unique<LineCursor>(context, std::move(bytes), split);
+  return open_input<std::string_view>(split.path, context, [&] {
+    auto file = or_throw(context.services->files().open(split.path));
+    auto bytes = net::decompressed(
+        net::compression_of(split.path),
+        net::bytes_of(std::move(file), LineCursor::before(split), LineCursor::behind(split)),
+        split.path);
+    return std::make_unique<LineCursor>(context, std::move(bytes), split);
+  });
 }
 
 void cut_off(Node& cut, const Node& original) {
@@ -206,9 +214,8 @@ Rdd<int64_t> Context::range(int64_t start, int64_t end, int64_t step, int32_t sl
 Rdd<std::string_view> Context::text_file(const std::string& path, int32_t min_partitions,
                                          Site site) {
   if (min_partitions == 0) min_partitions = default_min_partitions();
-  const auto inputs = core::or_throw(core::list_inputs(runtime_.files(), path));
   auto node = std::make_unique<core::TextNode>();
-  for (const auto& split : core::split_inputs(inputs, min_partitions)) {
+  for (const auto& split : core::splits_of(runtime_, path, min_partitions)) {
     node->source_data.push_back(core::to_bytes(split));
   }
   node->num_partitions = static_cast<int32_t>(node->source_data.size());

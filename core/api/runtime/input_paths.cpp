@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "conf/conf.hpp"
 #include "conf/values/resources.hpp"
+#include "core/api/runtime/runtime.hpp"
+#include "core/plan/or_throw.hpp"
 #include "net/files/byte_source.hpp"
 #include "net/http/url.hpp"
 
@@ -87,7 +90,7 @@ Result<std::vector<Match>> match(net::Files& files, const std::string& pattern) 
 /// Collects what a list of paths names.
 class InputList {
  public:
-  explicit InputList(net::Files& files) : files_(files) {}
+  InputList(net::Files& files, bool recursive) : files_(files), recursive_(recursive) {}
   std::vector<InputFile>& all() { return all_; }
 
   Result<bool> add_named(const std::string& named) {
@@ -151,10 +154,12 @@ class InputList {
                    "; check the permissions of the directory"};
     for (const auto& entry : *entries) {
       if (hidden(entry.name)) continue;
-      if (entry.stat.directory)
-        return Error{"Input path is not a file: " + shown_path(path) + "/" + entry.name +
-                     "; directories are not read through, name the inner ones by a pattern"};
-      if (auto added = add_file(path + "/" + entry.name, entry.stat.size); !added) return added;
+      const std::string inner = path + "/" + entry.name;
+      if (entry.stat.directory && !recursive_)
+        return Error{"Input path is not a file: " + shown_path(inner) +
+                     "; directories in it are read with --conf " +
+                     std::string(conf::kInputDirRecursive.spec.name) + "=true, or by a pattern"};
+      if (auto added = add(inner, entry.stat); !added) return added;
     }
     return true;
   }
@@ -179,6 +184,7 @@ class InputList {
   }
 
   net::Files& files_;
+  const bool recursive_;
   std::vector<InputFile> all_;
   bool store_opened_ = false;
 };
@@ -225,17 +231,23 @@ std::string shown_path(const std::string& path) {
 }
 
 Result<std::vector<InputFile>> list_inputs(net::Files& files, const std::string& paths,
-                                           bool as_they_are) {
-  InputList list(files);
+                                           Listing listing) {
+  InputList list(files, listing.recursive);
   for (const auto& named : split_list(paths)) {
     if (auto added = list.add_named(named); !added) return added.error();
   }
   for (const auto& file : list.all())
-    if (!as_they_are && !net::unreadable_suffix(file.path).empty())
+    if (!listing.as_they_are && !net::unreadable_suffix(file.path).empty())
       return Error{"Input path is compressed: " + shown_path(file.path) +
                    "; uncompress it first, of compressed "
                    "files only .gz, .zst and .deflate are read"};
   return std::move(list.all());
+}
+
+std::vector<InputFile> inputs_of(Runtime& runtime, const std::string& paths, bool as_they_are) {
+  return or_throw(list_inputs(
+      runtime.files(), paths,
+      {.as_they_are = as_they_are, .recursive = runtime.conf().get(conf::kInputDirRecursive)}));
 }
 
 std::vector<InputSplit> split_inputs(const std::vector<InputFile>& files, int32_t min_partitions) {
@@ -256,6 +268,14 @@ std::vector<InputSplit> split_inputs(const std::vector<InputFile>& files, int32_
     if (left > 0 || file.size == 0) splits.push_back({file.path, file.size - left, left});
   }
   return splits;
+}
+
+std::vector<InputSplit> splits_of(Runtime& runtime, const std::string& paths,
+                                  int32_t min_partitions, bool as_they_are) {
+  std::vector<InputFile> files = inputs_of(runtime, paths, as_they_are);
+  if (runtime.conf().get(conf::kHadoopRddIgnoreEmptySplits))
+    std::erase_if(files, [](const InputFile& file) { return file.size == 0; });
+  return split_inputs(files, min_partitions);
 }
 
 }  // namespace tinderbox::core

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "conf/conf.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/steps/action.hpp"
 #include "core/plan/or_throw.hpp"
@@ -35,7 +36,8 @@ OutputDirectory::OutputDirectory(Context& context, const std::string& path)
   const std::string saving = "Cannot save to " + shown_path(path_);
   if (net::place_of(path_) == net::Place::Web)
     throw std::runtime_error(saving + ": web servers are only read; name a path or an s3a: URL");
-  if (or_throw(files.stat(path_), saving))
+  if (context_.runtime().conf().get(conf::kValidateOutputSpecs) &&
+      or_throw(files.stat(path_), saving))
     throw std::runtime_error("Output directory " + shown_path(path_) +
                              " already exists; remove it or name another one");
   or_throw(files.make_directories(path_ + kTemporary), saving);

@@ -19,8 +19,8 @@ namespace tinderbox::core {
 /// stores hadoop-aws MagicS3GuardCommitter, but that a task completes its uploads itself.
 class OutputDirectory {
  public:
-  /// Errors: throws std::runtime_error `Output directory P already exists`, or when it cannot be
-  /// made.
+  /// Errors: throws std::runtime_error `Output directory P already exists`, unless the settings
+  /// let it, or when it cannot be made.
   OutputDirectory(Context& context, const std::string& path);
   const std::string& path() const { return path_; }
   /// All parts are there: writes _SUCCESS.

@@ -82,6 +82,20 @@ TEST_CASE("save_as_text_file compressed is read back", "[rdd]") {
   }
 }
 
+TEST_CASE("a directory that is there is saved to only where the settings say so", "[rdd]") {
+  LocalRuntime runtime(2, conf::Conf::of({{"spark.hadoop.validateOutputSpecs", "false"}}));
+  Context context(runtime);
+  const std::string out = runtime.services.directory + "/out";
+  context.parallelize(upto(10), 3).save_as_text_file(out);
+  context.parallelize(std::vector<int>{7, 8}, 1).save_as_text_file(out);
+  CHECK(context.text_file(out + "/part-00000").collect() == std::vector<std::string>{"7", "8"});
+  CHECK(context.text_file(out + "/part-00002").count() == 4);
+  CHECK_FALSE(*runtime.files().stat(out + "/_temporary"));
+  write(runtime, out + "-file", "");
+  CHECK_THROWS_WITH(context.parallelize(upto(1), 1).save_as_text_file(out + "-file"),
+                    Contains("Cannot save to file:" + out + "-file"));
+}
+
 TEST_CASE("whole_text_files: a record a file, several a partition", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
@@ -186,4 +200,134 @@ TEST_CASE("a file of unknown size is one split, beside those that are cut", "[rd
                       {"http://h/x", 0, core::kToTheEnd}, {"/y", 0, 50}, {"/y", 50, 50}});
   CHECK(core::split_records({{"http://h/x", -1}}, 7, 2) ==
         std::vector<core::InputSplit>{{"http://h/x", 0, core::kToTheEnd}});
+}
+
+TEST_CASE("a byte order mark at the front of a file is no part of its first line", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const std::string path = runtime.services.directory + "/marked";
+  const std::string mark = "\xef\xbb\xbf";
+  write(runtime, path, mark + "one\n" + mark + "two\nthree\n" + mark + "four");
+  const std::vector<std::string> lines{"one", mark + "two", "three", mark + "four"};
+  for (const int splits : {1, 2, 3, 7, 20}) {
+    INFO(splits);
+    CHECK(context.text_file(path, splits).collect() == lines);
+  }
+  write(runtime, path, mark);
+  CHECK(context.text_file(path, 1).collect() == std::vector<std::string>{""});
+}
+
+TEST_CASE("empty files make no partitions, unless they are asked for", "[rdd]") {
+  const conf::Conf asked = conf::Conf::of({{"spark.hadoopRDD.ignoreEmptySplits", "false"}});
+  for (const bool ignored : {true, false}) {
+    LocalRuntime runtime(2, ignored ? conf::Conf{} : asked);
+    Context context(runtime);
+    const std::string dir = runtime.services.directory + "/some";
+    REQUIRE(runtime.files().make_directories(dir));
+    write(runtime, dir + "/a", "");
+    write(runtime, dir + "/b.gz", "");
+    auto none = context.text_file(dir, 2);
+    CHECK(none.num_partitions() == (ignored ? 0 : 2));
+    CHECK(none.count() == 0);
+    CHECK(context.sequence_file<int, int>(dir, 2).num_partitions() == none.num_partitions());
+    write(runtime, dir + "/c", "1\n");
+    CHECK(context.text_file(dir, 1).num_partitions() == (ignored ? 1 : 3));
+    CHECK(context.text_file(dir, 1).collect() == std::vector<std::string>{"1"});
+    CHECK(context.whole_text_files(dir).count() == 3);
+  }
+}
+
+TEST_CASE("directories in a directory are read where the settings say so", "[rdd]") {
+  const std::string key = "spark.hadoop.mapreduce.input.fileinputformat.input.dir.recursive";
+  for (const bool recursive : {false, true}) {
+    LocalRuntime runtime(2, conf::Conf::of({{key, recursive ? "true" : "false"}}));
+    Context context(runtime);
+    const std::string dir = runtime.services.directory + "/deep";
+    REQUIRE(runtime.files().make_directories(dir + "/b/c"));
+    REQUIRE(runtime.files().make_directories(dir + "/b/_hidden"));
+    write(runtime, dir + "/a", "1\n");
+    write(runtime, dir + "/b/c/d", "2\n");
+    write(runtime, dir + "/b/_hidden/e", "3\n");
+    write(runtime, dir + "/f", "4\n");
+    if (recursive) {
+      CHECK(context.text_file(dir).collect() == std::vector<std::string>{"1", "2", "4"});
+      CHECK(context.whole_text_files(dir).count() == 3);
+    } else {
+      CHECK_THROWS_WITH(context.text_file(dir), Contains(dir + "/b") && Contains(key + "=true"));
+    }
+  }
+}
+
+namespace {
+
+constexpr const char* kMissing = "spark.files.ignoreMissingFiles";
+constexpr const char* kCorrupt = "spark.files.ignoreCorruptFiles";
+
+/// Three files, of text and of objects, and Rdds of them; then something happens to the files.
+struct Spoilt {
+  LocalRuntime runtime;
+  Context context{runtime};
+  const std::string dir = runtime.services.directory + "/spoilt", objects = dir + "-objects";
+  std::optional<Rdd<std::string_view>> lines;
+  std::optional<Rdd<std::pair<std::string, std::string>>> whole;
+  std::optional<Rdd<int>> numbers;
+
+  Spoilt(const char* missing, const char* corrupt)
+      : runtime(2, conf::Conf::of({{kMissing, missing}, {kCorrupt, corrupt}})) {
+    REQUIRE(runtime.files().make_directories(dir));
+    for (const char* name : {"/a.gz", "/b.gz", "/c.gz"})
+      write(runtime, dir + name, net::compressed(Compression::Gzip, numbers_text(100000)));
+    context.parallelize(upto(300000), 3).save_as_object_file(objects);
+    lines = context.text_file(dir);
+    whole = context.whole_text_files(dir, 1);
+    numbers = context.object_file<int>(objects);
+  }
+  void cut(const std::string& path) {
+    const auto file = runtime.files().open(path);
+    Bytes half(static_cast<size_t>((*file)->size() / 2), 0);
+    REQUIRE(*(*file)->read_at(0, half.data(), half.size()) == half.size());
+    write(runtime, path, half);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("files that vanish or are damaged are skipped only where the settings say so", "[rdd]") {
+  for (const bool missing : {false, true}) {
+    for (const bool corrupt : {false, true}) {
+      INFO(missing << corrupt);
+      Spoilt s(missing ? "true" : "false", corrupt ? "true" : "false");
+      s.cut(s.dir + "/b.gz");
+      s.cut(s.objects + "/part-00001");
+      if (corrupt) {
+        CHECK(s.lines->count() >= 200000);
+        CHECK(s.lines->count() < 300000);
+        CHECK(s.lines->filter([](std::string_view l) { return l.empty(); }).count() == 0);
+        CHECK(s.whole->count() == 2);
+        CHECK(s.numbers->count() >= 200000);
+        CHECK(s.numbers->count() < 300000);
+        CHECK_THROWS_WITH(s.context.object_file<int64_t>(s.objects).count(),
+                          Contains("holds objects of the type"));
+        const auto ruined =
+            s.lines->map([](std::string_view) -> int { throw std::runtime_error("mine"); });
+        CHECK_THROWS_WITH(ruined.count(), Contains("mine"));
+      } else {
+        CHECK_THROWS_WITH(s.lines->count(), Contains("cut short"));
+        CHECK_THROWS_WITH(s.whole->count(), Contains("cut short"));
+        CHECK_THROWS_WITH(s.numbers->count(), Contains("cut short"));
+      }
+      write(s.runtime, s.dir + "/b.gz", net::compressed(Compression::Gzip, ""));
+      REQUIRE(s.runtime.files().remove(s.dir + "/c.gz"));
+      REQUIRE(s.runtime.files().remove(s.objects + "/part-00001"));
+      if (missing) {
+        CHECK(s.lines->count() == 100000);
+        CHECK(s.whole->count() == 2);
+        CHECK(s.numbers->count() == 200000);
+      } else {
+        CHECK_THROWS_WITH(s.lines->count(), Contains("c.gz"));
+        CHECK_THROWS_WITH(s.whole->count(), Contains("c.gz"));
+        CHECK_THROWS_WITH(s.numbers->count(), Contains("part-00001"));
+      }
+    }
+  }
 }
