@@ -49,6 +49,10 @@ by_hand() {
     *) measured build/bench/by_hand "$data" "$1" | awk -v c="$1" '$1 == c { s = $2 " " $3 } /^MB/ { print s, $2 }' ;;
   esac
 }
+# The best of as many processes as there are rounds.
+by_hand_often() {
+  for _ in $(seq "$rounds"); do by_hand "$1"; done | awk 'NR == 1 || $2 < s { s = $2; line = $0 } END { print line }'
+}
 tables() { # tables ENGINE CASE
   case $2/$1 in
     shuffle/* | big_sort/polars) echo "- - -" ;;
@@ -105,7 +109,7 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
   read -r a s m l x < <(in_turn "$name")
   [ "$name" != big_sort ] || only_disk
   read -r b t n < <(spark "$name")
-  read -r c u o < <(by_hand "$name")
+  read -r c u o < <(by_hand_often "$name")
   [ "$name" != big_sort ] || only_disk
   read -r d v p < <(tables duckdb "$name")
   read -r e w q < <(tables polars "$name")

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -107,54 +108,58 @@ std::string sort(const std::string& folder) {
   return std::to_string(n);
 }
 
-/// Edges as an array by source; each thread adds up half of the targets' ranks.
+/// Reads the edges, half of the file in each thread.
+std::vector<std::pair<int32_t, int32_t>> read_edges(std::string_view text, int t) {
+  std::vector<std::pair<int32_t, int32_t>> edges;
+  const size_t middle = text.find('\n', text.size() / 2) + 1;
+  const char* at = text.data() + (t == 0 ? 0 : middle);
+  const char* const end = text.data() + (t == 0 ? middle : text.size());
+  while (at < end) {
+    std::pair<int32_t, int32_t> edge;
+    at = std::from_chars(at, end, edge.first).ptr + 1;
+    at = std::from_chars(at, end, edge.second).ptr + 1;
+    edges.push_back(edge);
+  }
+  return edges;
+}
+
+/// Targets as an array by source; each thread adds up what half of the edges give.
 std::string page_rank(const std::string& folder) {
   const File file(folder + "/edges.txt");
   std::vector<std::pair<int32_t, int32_t>> halves[2];
-  twice([&](int t) {
-    const std::string_view text = file.text();
-    const char* at = text.data() + (t == 0 ? 0 : text.find('\n', text.size() / 2) + 1);
-    const char* end = text.data() + (t == 1 ? text.size() : text.find('\n', text.size() / 2) + 1);
-    while (at < end) {
-      std::pair<int32_t, int32_t> edge;
-      at = std::from_chars(at, end, edge.first).ptr + 1;
-      at = std::from_chars(at, end, edge.second).ptr + 1;
-      halves[t].push_back(edge);
-    }
-  });
-  int32_t pages = 0;
+  twice([&](int t) { halves[t] = read_edges(file.text(), t); });
+  size_t pages = 0;
   for (const auto& half : halves)
-    for (const auto& [from, to] : half) pages = std::max({pages, from + 1, to + 1});
-  std::vector<int32_t> links(static_cast<size_t>(pages));
+    for (const auto& [from, to] : half)
+      pages = std::max({pages, static_cast<size_t>(from) + 1, static_cast<size_t>(to) + 1});
+  std::vector<size_t> starts(pages + 2);  // while they fill, a place later
   for (const auto& half : halves)
-    for (const auto& [from, to] : half) ++links[static_cast<size_t>(from)];
-  // Only pages with links and ranks go on, as in a join.
-  std::vector<double> ranks(static_cast<size_t>(pages));
-  std::vector<char> ranked(static_cast<size_t>(pages));
-  for (size_t p = 0; p < ranks.size(); ++p) ranked[p] = links[p] > 0, ranks[p] = 1;
+    for (const auto& [from, to] : half) ++starts[static_cast<size_t>(from) + 2];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<int32_t> targets(starts.back());
+  for (const auto& half : halves)
+    for (const auto& [from, to] : half) targets[starts[static_cast<size_t>(from) + 1]++] = to;
+  const auto middle = static_cast<size_t>(
+      std::lower_bound(starts.begin(), starts.end() - 1, targets.size() / 2) - starts.begin());
+  // Only pages with links and ranks go on, as in a join; the others have 0.
+  std::vector<double> ranks(pages, 1);
   for (int i = 0; i < 10; ++i) {
-    std::vector<double> sums[2] = {std::vector<double>(ranks.size()),
-                                   std::vector<double>(ranks.size())};
-    std::vector<char> reached[2] = {std::vector<char>(ranks.size()),
-                                    std::vector<char>(ranks.size())};
+    std::vector<double> sums[2];
     twice([&](int t) {
-      for (const auto& [from, to] : halves[t]) {
-        if (!ranked[static_cast<size_t>(from)]) continue;
-        sums[t][static_cast<size_t>(to)] +=
-            ranks[static_cast<size_t>(from)] / links[static_cast<size_t>(from)];
-        reached[t][static_cast<size_t>(to)] = 1;
+      sums[t].resize(pages);
+      for (size_t p = t == 0 ? 0 : middle; p < (t == 0 ? middle : pages); ++p) {
+        const double share = ranks[p] / static_cast<double>(starts[p + 1] - starts[p]);
+        for (size_t e = starts[p]; e < starts[p + 1]; ++e)
+          sums[t][static_cast<size_t>(targets[e])] += share;
       }
     });
-    for (size_t p = 0; p < ranks.size(); ++p) {
-      ranked[p] = reached[0][p] | reached[1][p];
-      ranks[p] = 0.15 + 0.85 * (sums[0][p] + sums[1][p]);
+    for (size_t p = 0; p < pages; ++p) {
+      const double sum = sums[0][p] + sums[1][p];
+      ranks[p] = sum > 0 ? 0.15 + 0.85 * sum : 0;
     }
   }
-  double sum = 0;
-  for (size_t p = 0; p < ranks.size(); ++p)
-    if (ranked[p]) sum += ranks[p];
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f", sum);
+  std::snprintf(text, sizeof text, "%.1f", std::accumulate(ranks.begin(), ranks.end(), 0.0));
   return text;
 }
 
