@@ -91,7 +91,7 @@ only_disk() {
 # in_turn CASE: what ours says in local, then seconds in local and in local-cluster, the best of some processes each. These run
 # one after the other in turn: the cores of a machine may get a third faster or slower within a minute.
 in_turn() {
-  local a f s m x turn turns=3 first= seconds=()
+  local a f s m x turn turns=9 first= seconds=()
   [ "$1" != shuffle ] || turns=15 # three of its rounds take 40 ms
   [ "$1" != big_sort ] || turns=1
   for turn in $(seq $turns); do
