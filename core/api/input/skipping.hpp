@@ -33,30 +33,29 @@ class SkippingCursor final : public Cursor<T> {
   template <class Open>
   SkippingCursor(const SkippedFiles& skipped, std::string path, const Open& open)
       : skipped_(skipped), path_(std::move(path)) {
-    unless_skipped([&] { file_ = open(); });
+    try {
+      file_ = open();
+    } catch (const std::runtime_error& why) {
+      if (!skipped_.skips(path_, why)) throw;
+    }
   }
   bool next(Sink<T> out) override {
-    bool more = false, taken = true;
+    bool taken = true;
     auto take = [&](T&& record) {
       taken = false;
       const bool going = out(std::move(record));
       taken = true;
       return going;
     };
-    unless_skipped([&] { more = file_ && file_->next(sink_to<T>(take)); }, taken);
-    return more;
+    try {
+      return file_ && file_->next(sink_to<T>(take));
+    } catch (const std::runtime_error& why) {
+      if (!taken || !skipped_.skips(path_, why)) throw;
+      return false;
+    }
   }
 
  private:
-  template <class F>
-  void unless_skipped(F&& f, const bool& by_the_file = kAlways) {
-    try {
-      f();
-    } catch (const std::runtime_error& why) {
-      if (!by_the_file || !skipped_.skips(path_, why)) throw;
-    }
-  }
-  static constexpr bool kAlways = true;
   SkippedFiles skipped_;
   const std::string path_;
   std::unique_ptr<Cursor<T>> file_;  // null: it could not be opened

@@ -262,25 +262,42 @@ namespace {
 
 constexpr const char* kMissing = "spark.files.ignoreMissingFiles";
 constexpr const char* kCorrupt = "spark.files.ignoreCorruptFiles";
+constexpr int kLength = 40;
 
-/// Three files, of text and of objects, and Rdds of them; then something happens to the files.
+/// Three files of each kind, and Rdds of them; then something happens to the files.
 struct Spoilt {
   LocalRuntime runtime;
   Context context{runtime};
-  const std::string dir = runtime.services.directory + "/spoilt", objects = dir + "-objects";
+  const std::string dir = runtime.services.directory + "/spoilt";
+  const std::string objects = dir + "-objects", pairs = dir + "-pairs", records = dir + "-records";
   std::optional<Rdd<std::string_view>> lines;
   std::optional<Rdd<std::pair<std::string, std::string>>> whole;
   std::optional<Rdd<int>> numbers;
+  std::optional<Rdd<std::pair<int, std::string>>> sequence;
+  std::optional<Rdd<std::string_view>> fixed;
 
   Spoilt(const char* missing, const char* corrupt)
       : runtime(2, conf::Conf::of({{kMissing, missing}, {kCorrupt, corrupt}})) {
     REQUIRE(runtime.files().make_directories(dir));
     for (const char* name : {"/a.gz", "/b.gz", "/c.gz"})
       write(runtime, dir + name, net::compressed(Compression::Gzip, numbers_text(100000)));
-    context.parallelize(upto(300000), 3).save_as_object_file(objects);
+    const auto all = context.parallelize(upto(300000), 3);
+    all.save_as_object_file(objects);
+    all.map([](int x) { return std::pair(x, std::to_string(x)); }).save_as_sequence_file(pairs);
+    REQUIRE(runtime.files().make_directories(records));
+    for (const char* name : {"/a", "/b", "/c"})
+      write(runtime, records + name, Bytes(size_t{kLength} * 100000, *name));
     lines = context.text_file(dir);
     whole = context.whole_text_files(dir, 1);
     numbers = context.object_file<int>(objects);
+    sequence = context.sequence_file<int, std::string>(pairs, 1);
+    fixed = context.binary_records(records, kLength);
+  }
+  /// Of what is read while it goes on after an error, some is missing and all the rest is there.
+  template <class T>
+  static void check_rest(const Rdd<T>& rdd) {
+    CHECK(rdd.count() >= 200000);
+    CHECK(rdd.count() < 300000);
   }
   void cut(const std::string& path) {
     const auto file = runtime.files().open(path);
@@ -298,16 +315,19 @@ TEST_CASE("files that vanish or are damaged are skipped only where the settings 
       INFO(missing << corrupt);
       Spoilt s(missing ? "true" : "false", corrupt ? "true" : "false");
       s.cut(s.dir + "/b.gz");
-      s.cut(s.objects + "/part-00001");
+      for (const std::string& saved : {s.objects, s.pairs}) s.cut(saved + "/part-00001");
+      s.cut(s.records + "/b");
       if (corrupt) {
-        CHECK(s.lines->count() >= 200000);
-        CHECK(s.lines->count() < 300000);
+        Spoilt::check_rest(*s.lines);
         CHECK(s.lines->filter([](std::string_view l) { return l.empty(); }).count() == 0);
         CHECK(s.whole->count() == 2);
-        CHECK(s.numbers->count() >= 200000);
-        CHECK(s.numbers->count() < 300000);
+        Spoilt::check_rest(*s.numbers);
         CHECK_THROWS_WITH(s.context.object_file<int64_t>(s.objects).count(),
                           Contains("holds objects of the type"));
+        Spoilt::check_rest(*s.sequence);
+        CHECK_THROWS_WITH((s.context.sequence_file<int64_t, std::string>(s.pairs).count()),
+                          Contains("read it by sequence_file<int32_t, std::string>()"));
+        Spoilt::check_rest(*s.fixed);
         const auto ruined =
             s.lines->map([](std::string_view) -> int { throw std::runtime_error("mine"); });
         CHECK_THROWS_WITH(ruined.count(), Contains("mine"));
@@ -315,18 +335,26 @@ TEST_CASE("files that vanish or are damaged are skipped only where the settings 
         CHECK_THROWS_WITH(s.lines->count(), Contains("cut short"));
         CHECK_THROWS_WITH(s.whole->count(), Contains("cut short"));
         CHECK_THROWS_WITH(s.numbers->count(), Contains("cut short"));
+        CHECK_THROWS_WITH(s.sequence->count(), Contains("cut short"));
+        CHECK_THROWS_WITH(s.fixed->count(), Contains("became shorter"));
       }
       write(s.runtime, s.dir + "/b.gz", net::compressed(Compression::Gzip, ""));
       REQUIRE(s.runtime.files().remove(s.dir + "/c.gz"));
-      REQUIRE(s.runtime.files().remove(s.objects + "/part-00001"));
+      for (const std::string& saved : {s.objects, s.pairs})
+        REQUIRE(s.runtime.files().remove(saved + "/part-00001"));
+      REQUIRE(s.runtime.files().remove(s.records + "/b"));
       if (missing) {
         CHECK(s.lines->count() == 100000);
         CHECK(s.whole->count() == 2);
         CHECK(s.numbers->count() == 200000);
+        CHECK(s.sequence->count() == 200000);
+        CHECK(s.fixed->count() == 200000);
       } else {
         CHECK_THROWS_WITH(s.lines->count(), Contains("c.gz"));
         CHECK_THROWS_WITH(s.whole->count(), Contains("c.gz"));
         CHECK_THROWS_WITH(s.numbers->count(), Contains("part-00001"));
+        CHECK_THROWS_WITH(s.sequence->count(), Contains("part-00001"));
+        CHECK_THROWS_WITH(s.fixed->count(), Contains(s.records + "/b"));
       }
     }
   }
