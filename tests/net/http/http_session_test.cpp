@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 
 #include "net/http/httplib.hpp"
@@ -25,6 +26,7 @@ struct SecureSite {
   std::unique_ptr<httplib::SSLServer> server;
   std::string root;
   std::thread thread;
+  std::counting_semaphore<> asked{0}, may_answer{0};  // at /silent
 
   explicit SecureSite(const Certificate* clients = nullptr) {
     X509_STORE* store = nullptr;
@@ -45,6 +47,10 @@ struct SecureSite {
         const std::string line = "line " + std::to_string(offset) + "\n";
         return sink.write(line.data(), line.size());
       });
+    });
+    server->Get("/silent", [this](const httplib::Request&, httplib::Response&) {
+      asked.release();
+      may_answer.acquire();
     });
     const int port = server->bind_to_any_port("127.0.0.1");
     REQUIRE(port > 0);
@@ -195,6 +201,30 @@ TEST_CASE("a stream ends when it is cancelled from another thread, and nothing b
   session.cancel();
   reader.join();
   CHECK(error_of(session.call({"GET", "/x", {}, {}})) == "the request was cancelled");
+}
+
+TEST_CASE("a server that takes a request and says nothing: the call's deadline ends it") {
+  SecureSite site;
+  net::HttpServerAddress address = site.address();
+  address.answer_timeout = 50ms;
+  HttpSession session(address);
+  CHECK_THAT(error_of(session.call({"GET", "/silent", {}, {}})), Contains("cut short"));
+  CHECK(session.fault() == HttpSession::Fault::CutShort);
+  site.may_answer.release();
+}
+
+TEST_CASE("a call that waits for its answer ends when it is cancelled from another thread") {
+  SecureSite site;
+  net::HttpServerAddress address = site.address();
+  address.answer_timeout = 1h;
+  HttpSession session(address);
+  std::string error;
+  std::thread caller([&] { error = error_of(session.call({"GET", "/silent", {}, {}})); });
+  site.asked.acquire();
+  session.cancel();
+  caller.join();
+  CHECK(error == "the request was cancelled");
+  site.may_answer.release();
 }
 
 TEST_CASE("who cannot be reached, and addresses that are none") {
