@@ -58,6 +58,7 @@ class Conversation {
 
   template <class Start>
   int run() {
+    net::share_one_heap();
     net::StopSignals signals(*loop_, [&](int n) {
       code_ = core::kExitSignalBase + n;
       loop_->stop();

@@ -113,6 +113,8 @@ void keep_little_free_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 32 << 20);
 }
 
+void share_one_heap() { ::mallopt(M_ARENA_MAX, 1); }
+
 void raise_descriptor_limit() {
   rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

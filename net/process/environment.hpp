@@ -33,6 +33,9 @@ bool output_is_unread();
 void raise_descriptor_limit();
 /// What is freed goes back to the system before it is much: tasks use large tables for a moment.
 void keep_little_free_memory();
+/// For a process of short life whose threads wait for each other: a heap for each grows by single
+/// pages. Thread: before a second one.
+void share_one_heap();
 /// Ends the process at once, whatever its threads do. What printf left in a buffer is written,
 /// unless a thread is printing; nothing else is cleaned up.
 [[noreturn]] void exit_now(int code);
