@@ -21,7 +21,13 @@ cut_after() {
     --conf spark.kubernetes.driver.request.cores=50m --conf spark.kubernetes.executor.request.cores=50m "$@"
 }
 phase_of() { kubectl get pods -l "spark-role=driver,spark-app-name=$1" -o 'jsonpath={.items[*].status.phase}'; }
-log_of() { kubectl logs -l "spark-role=driver,spark-app-name=$1" --all-containers --tail=-1 2>/dev/null || true; }
+# A container at a time: of all at once kubectl shows none when the first that it asks for never began.
+log_of() {
+  local container
+  for container in $(kubectl get pods -l "spark-role=driver,spark-app-name=$1" -o 'jsonpath={.items[*].spec.initContainers[*].name} {.items[*].spec.containers[*].name}'); do
+    kubectl logs -l "spark-role=driver,spark-app-name=$1" -c "$container" --tail=-1 2>/dev/null || true
+  done
+}
 ended() { [[ $(phase_of "$1") =~ ^(Succeeded|Failed)$ ]]; }
 
 # The pod, the service, the network policy, the config map, the watch; then with a file to send; then the pod, the secret, the
