@@ -21,7 +21,7 @@ cut_after() {
     --conf spark.kubernetes.driver.request.cores=50m --conf spark.kubernetes.executor.request.cores=50m "$@"
 }
 phase_of() { kubectl get pods -l "spark-role=driver,spark-app-name=$1" -o 'jsonpath={.items[*].status.phase}'; }
-# A container at a time: of all at once kubectl shows none when the first that it asks for never began.
+# A container at a time: one that never began, and has no log, must not hide the others.
 log_of() {
   local container
   for container in $(kubectl get pods -l "spark-role=driver,spark-app-name=$1" -o 'jsonpath={.items[*].spec.initContainers[*].name} {.items[*].spec.containers[*].name}'); do
