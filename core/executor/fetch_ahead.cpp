@@ -36,6 +36,7 @@ void ExecutorServices::expect(int64_t program, const std::vector<ShuffleRead>& r
 void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
                                    const std::vector<Expected>& expected) {
   int64_t room = transfer_.room_ahead();
+  if (room <= 0) return;
   std::vector<BlockWant> asked;
   int64_t asking = 0;           // whose they are
   size_t tasks = 0, most = 16;  // of one request: doubled each time

@@ -418,16 +418,18 @@ void TaskRunner::execute(const Batch& batch, const TaskLaunch& task, TaskContext
   if (!program)
     return end(update, TaskState::Failed,
                failure("BadProgram", "the stage cannot be rebuilt: " + program.error().message));
-  if ((*program)->reads_shuffles()) look_ahead(batch, **program);
+  if ((*program)->reads_shuffles()) look_ahead(batch, task.partition, **program);
   TaskOutput output = (*program)->run(task.partition, task.inputs.view(), context);
   if (context.killed) throw TaskKilledException{};
   settle(context, std::move(output), update);
 }
 
-/// Tells what tasks behind this one will read: many at once, and again when few of them are left.
-void TaskRunner::look_ahead(const Batch& batch, const Program& program) {
+/// Tells what tasks behind the one of `own` will read: many at once, and again when few of them are
+/// left. Peers serve in turn, so what this one reads itself goes before: it would come after all
+/// of theirs.
+void TaskRunner::look_ahead(const Batch& batch, int32_t own, const Program& program) {
   constexpr size_t kMany = 128, kFew = 64;
-  std::vector<int32_t> partitions;
+  std::vector<int32_t> partitions{own};
   {
     net::Lock lock(mutex_);
     if (queue_.empty() || queue_[std::min(kFew, queue_.size() - 1)].expected) return;
@@ -437,6 +439,7 @@ void TaskRunner::look_ahead(const Batch& batch, const Program& program) {
       partitions.push_back(w.batch->launch.tasks[w.index].partition);
     }
   }
+  if (partitions.size() == 1) return;
   std::vector<ShuffleRead> reads;
   for (const int32_t p : partitions) program.add_reads(p, reads);
   if (!reads.empty()) services_.expect(batch.launch.program, reads);

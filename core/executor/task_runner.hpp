@@ -102,7 +102,7 @@ class TaskRunner {
                  const Slot& slot);
   void execute(const Batch& batch, const TaskLaunch& task, TaskContext& context,
                TaskUpdate& update);
-  void look_ahead(const Batch& batch, const Program& program);
+  void look_ahead(const Batch& batch, int32_t own, const Program& program);
   void settle(TaskContext& context, TaskOutput output, TaskUpdate& update);
   void explain(const TaskContext& context, const Slot& slot, TaskUpdate& update);
   bool take_mark(TaskId id, std::string& reason) REQUIRES(mutex_);

@@ -54,9 +54,15 @@ class Gate {
 struct FakeServices : TaskServices {
   std::map<std::string, std::string> blocks;
   bool full = false;
-  std::vector<std::pair<int64_t, size_t>> expected;  // program, reads
+  struct Expected {
+    int64_t program = 0;
+    int32_t first = 0;  // that is read first
+    size_t reads = 0;
+    bool operator==(const Expected&) const = default;
+  };
+  std::vector<Expected> expected;
   void expect(int64_t program, const std::vector<ShuffleRead>& reads) override {
-    expected.emplace_back(program, reads.size());
+    expected.push_back({program, reads.at(0).reduce, reads.size()});
   }
   MemoryPool pool{0, 0};
   Result<MapOutputsPtr> map_outputs(ShuffleId, int64_t) override { return Error{"none"}; }
