@@ -14,7 +14,9 @@
 namespace tinderbox::net {
 namespace {
 
-constexpr size_t kInlinePayload = 512;
+/// ZeroMQ copies smaller frames into batches of this size anyway, and sends and receives each batch
+/// with a call of its own; a body that has them goes out whole.
+constexpr size_t kInlinePayload = 8192;
 constexpr size_t kMaxTokens = 4u << 20;
 /// An executor trusts its driver, whose answer about a million map outputs has more of them.
 template <class Variant>

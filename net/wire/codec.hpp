@@ -20,7 +20,7 @@ enum class Conversation : uint8_t {
 template <class Variant>
 Conversation conversation_of();
 
-/// `message` is one of net/wire/messages.hpp's variants. Payload fields over 512 bytes travel as
+/// `message` is one of net/wire/messages.hpp's variants. Payload fields over 8 KiB travel as
 /// frames of their own and are not copied.
 template <class Variant>
 Packet encode(const Variant& message);

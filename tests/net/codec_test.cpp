@@ -134,6 +134,17 @@ TEST_CASE("large payloads travel as frames of their own and are not copied") {
   CHECK(std::get<BlockChunks>(*out).chunks[0].bytes.view().data() == big.view().data());
 }
 
+TEST_CASE("many small payloads travel in the body, which goes out whole") {
+  BlockChunks chunks;
+  for (uint64_t stream = 0; stream < 20; ++stream)
+    chunks.chunks.push_back({stream, 0, 8192, 1, Payload(Bytes(8192, 'x'))});
+  const Packet p = net::encode(FromBlocks(chunks));
+  CHECK(p.frames.empty());
+  auto out = net::decode<FromBlocks>(p);
+  REQUIRE(out);
+  CHECK(std::get<BlockChunks>(*out) == chunks);
+}
+
 TEST_CASE("an older peer's shorter message keeps the defaults, a newer peer's longer one is cut") {
   Packet p = net::encode(ToMaster(WorkerHeartbeat{{"w"}}));
   auto shorter = net::decode<ToMaster>(with_body(p, std::string("\x90", 1)));
@@ -245,7 +256,7 @@ TEST_CASE("values on the heap count as memory of their message") {
 }
 
 TEST_CASE("a payload that names a frame which is not there is refused") {
-  Packet p = net::encode(FromBlocks(BlockChunks{{{7, 0, 9, 1, Payload(Bytes(1000, 'x'))}}}));
+  Packet p = net::encode(FromBlocks(BlockChunks{{{7, 0, 9, 1, Payload(Bytes(10000, 'x'))}}}));
   p.frames.clear();
   CHECK_FALSE(net::decode<FromBlocks>(p));
 }
