@@ -36,8 +36,8 @@ Result<Payload> read_group(MapOutputStore& outputs, const BlockId& block) {
                     .owner = block.owner,
                     .part = block.part,
                     .part_end = block.part_end};
-  outputs.read_each(one, block.maps, [&](const Result<Payload>& bytes) {
-    const std::string_view part = bytes ? bytes->view() : std::string_view(bytes.error().message);
+  outputs.read_each(one, block.maps, [&](const Result<std::string_view>& bytes) {
+    const std::string_view part = bytes ? *bytes : std::string_view(bytes.error().message);
     left -= static_cast<int64_t>(part.size());
     if (left >= 0) append_part(part, bytes ? 0 : kFailed, group);
     return left >= 0;

@@ -105,7 +105,7 @@ class MapOutputStore {
   Result<Payload> read(const BlockId& block);
   /// The same part, which `block` names, of each of `maps` in turn, until `take` has enough: false.
   void read_each(BlockId block, const std::vector<int64_t>& maps,
-                 const std::function<bool(const Result<Payload>&)>& take);
+                 const std::function<bool(const Result<std::string_view>&)>& take);
   /// For another process of this host; see MapOutputFiles.
   MapOutputFiles::Outcome read_host_local(const std::vector<std::string>& directories,
                                           const BlockId& block) {
@@ -145,7 +145,12 @@ class MapOutputStore {
   std::string commit_checksums(ShuffleId shuffle, int64_t map_id,
                                const std::vector<uint64_t>& checksums);
   void add_files(ShuffleId shuffle, int64_t map_id, const std::vector<int64_t>& lengths);
+  Outputs& outputs_of(ShuffleId shuffle) REQUIRES(mutex_);
   static Found found_in(const Outputs& outputs, int64_t map_id);
+  /// Shape: `found` has as many as `maps`; null: there is none.
+  static void find_each(const Outputs& outputs, const std::vector<int64_t>& maps,
+                        std::vector<const Output*>& found);
+  static Result<std::string_view> part_of(const BlockId& block, const InMemory& memory);
   Result<Payload> read_found(const BlockId& block, Found output);
   Result<Payload> read_index(const BlockId& block, const InMemory* memory);
   bool commit_memory(ShuffleId shuffle, int64_t map_id, std::shared_ptr<const InMemory> output,
@@ -158,7 +163,7 @@ class MapOutputStore {
   const MapOutputOptions options_;
   net::Mutex commit_mutex_;  // Spark's per-process commit lock
   mutable net::Mutex mutex_;
-  std::map<ShuffleId, Outputs> shuffles_ GUARDED_BY(mutex_);
+  std::map<ShuffleId, std::shared_ptr<Outputs>> shuffles_ GUARDED_BY(mutex_);
   int64_t memory_used_ GUARDED_BY(mutex_) = 0;
   int64_t disk_used_ GUARDED_BY(mutex_) = 0;
 };

@@ -91,7 +91,7 @@ class BlockTransfer::Plane {
   }
 
   /// Now and then the loop goes round before the next one: who wants much must not keep others
-  /// waiting, and that it was lost must be heard.
+  /// waiting, nor what comes for tasks of this process, and that it was lost must be heard.
   void apply(const ReadBlock& e) {
     BlockReady ready{e.ticket, blocks_.read(e.block)};
     read_ += kReadCost + (ready.bytes ? ready.bytes->size() : 0);
@@ -153,7 +153,7 @@ class BlockTransfer::Plane {
   }
 
   // Unit: bytes; a read costs as much as some of them.
-  static constexpr size_t kReadAtOnce = 4 << 20, kReadCost = 16 << 10;
+  static constexpr size_t kReadAtOnce = 512 << 10, kReadCost = 16 << 10;
 
   BlockTransfer& transfer_;
   BlockManager& blocks_;
