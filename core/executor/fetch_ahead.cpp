@@ -32,7 +32,8 @@ void ExecutorServices::expect(int64_t program, const std::vector<ShuffleRead>& r
 }
 
 /// Stops at the first task whose blocks have no room: the next ones' would be no use before its.
-/// The first tasks' are asked for while those of later ones are looked up.
+/// The very first one asks by itself then: it runs. The first tasks' are asked for while those of
+/// later ones are looked up.
 void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
                                    const std::vector<Expected>& expected) {
   int64_t room = transfer_.room_ahead();
@@ -46,8 +47,11 @@ void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
   };
   for (const auto& [program, read] : expected) {
     std::vector<BlockWant> wants = wants_of_others(outputs, read, *this);
-    for (const BlockWant& want : wants) room -= want.size;
-    if (room < 0) break;
+    int64_t size = 0;
+    for (const BlockWant& want : wants) size += want.size;
+    if (size > room && &read != &expected.front().read) break;
+    if (size > room) continue;
+    room -= size;
     if (program != asking) ask();
     asking = program;
     std::move(wants.begin(), wants.end(), std::back_inserter(asked));

@@ -211,6 +211,25 @@ TEST_CASE("a missing output, or no room, leaves the rest to the task itself", "[
   CHECK(b.transfer->room_ahead() == 2 * kSize);
 }
 
+TEST_CASE("of what has no room only the first is passed over, whose task runs and asks by itself",
+          "[fetch_ahead]") {
+  struct Case {
+    std::vector<ShuffleRead> reads;
+    int64_t room = 0;
+  };
+  const ShuffleRead large{ShuffleId{1}, 0, 3}, small{ShuffleId{1}, 2};
+  for (const Case& c : {Case{{large, small, small}, kSize}, Case{{small, large, small}, kSize},
+                        Case{{large, large, small}, 2 * kSize}}) {
+    tinderbox::test::FakeFiles files;
+    ShuffleProcess a(files, "1", 0), b(files, "2", 2 * kSize);
+    const MapOutputs all = outputs({a.write(1, content('x'))});
+    b.services->on_driver_message(ToExecutor{all});
+    b.services->expect(7, c.reads);
+    wait_for_room(b, c.room);
+    CHECK(read(b, all, 0) == "x");
+  }
+}
+
 TEST_CASE("reads of a program that is over are forgotten", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
   ShuffleProcess a(files, "1", 0), b(files, "2", kRoom);
