@@ -14,9 +14,10 @@
 namespace tinderbox::net {
 namespace {
 
-/// ZeroMQ copies smaller frames into batches of this size anyway, and sends and receives each batch
-/// with a call of its own; a body that has them goes out whole.
-constexpr size_t kInlinePayload = 8192;
+/// Payloads in the body: tiny ones always. ZeroMQ copies frames under 8 KiB into batches of that
+/// size, and sends and receives each batch with a call of its own, while a body goes out whole; so
+/// those too, while it is far from what a listening socket takes as one frame.
+constexpr size_t kTinyPayload = 512, kInlinePayload = 8192, kInlineBody = 256 << 10;
 constexpr size_t kMaxTokens = 4u << 20;
 /// An executor trusts its driver, whose answer about a million map outputs has more of them.
 template <class Variant>
@@ -76,7 +77,8 @@ class Writer {
     pack_.pack_bin_body(v.data(), static_cast<uint32_t>(v.size()));
   }
   void put_payload(const Payload& p) {
-    if (!frames_ || p.size() <= kInlinePayload) return put_bytes(p.view());
+    const size_t most = buffer_.bytes.size() < kInlineBody ? kInlinePayload : kTinyPayload;
+    if (!frames_ || p.size() <= most) return put_bytes(p.view());
     pack_.pack(static_cast<uint64_t>(frames_->size()));
     frames_->push_back(p);
   }

@@ -20,8 +20,8 @@ enum class Conversation : uint8_t {
 template <class Variant>
 Conversation conversation_of();
 
-/// `message` is one of net/wire/messages.hpp's variants. Payload fields over 8 KiB travel as
-/// frames of their own and are not copied.
+/// `message` is one of net/wire/messages.hpp's variants. Payload fields over 8 KiB, and some
+/// smaller ones, travel as frames of their own and are not copied.
 template <class Variant>
 Packet encode(const Variant& message);
 /// Errors: another conversation, an unknown tag, a body that is not such a message or breaks a

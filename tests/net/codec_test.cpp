@@ -134,15 +134,18 @@ TEST_CASE("large payloads travel as frames of their own and are not copied") {
   CHECK(std::get<BlockChunks>(*out).chunks[0].bytes.view().data() == big.view().data());
 }
 
-TEST_CASE("many small payloads travel in the body, which goes out whole") {
+TEST_CASE("small payloads travel in the body, until it is large") {
   BlockChunks chunks;
-  for (uint64_t stream = 0; stream < 20; ++stream)
-    chunks.chunks.push_back({stream, 0, 8192, 1, Payload(Bytes(8192, 'x'))});
-  const Packet p = net::encode(FromBlocks(chunks));
-  CHECK(p.frames.empty());
-  auto out = net::decode<FromBlocks>(p);
-  REQUIRE(out);
-  CHECK(std::get<BlockChunks>(*out) == chunks);
+  for (const size_t count : {20, 300}) {
+    while (chunks.chunks.size() < count)
+      chunks.chunks.push_back({chunks.chunks.size(), 0, 8192, 1, Payload(Bytes(8192, 'x'))});
+    const Packet p = net::encode(FromBlocks(chunks));
+    CHECK(p.frames.empty() == (count == 20));
+    CHECK(p.body.size() < (256 << 10) + 2 * 8192);
+    auto out = net::decode<FromBlocks>(p);
+    REQUIRE(out);
+    CHECK(std::get<BlockChunks>(*out) == chunks);
+  }
 }
 
 TEST_CASE("an older peer's shorter message keeps the defaults, a newer peer's longer one is cut") {
