@@ -204,6 +204,7 @@ bool PodManager::still_wanted(const Asked& asked) const {
 }
 
 void PodManager::pod_answered(const Asked& asked, const ApiAnswered& e, Effects& out) {
+  made_pods_ |= e.ok();
   if (e.ok() && !table_.contains(asked.executor)) uids_[asked.executor] = uid_of(e.body);
   if (!still_wanted(asked)) return;
   if (e.status == kConflict)
@@ -245,11 +246,14 @@ void PodManager::pod_found(const Asked& asked, const ApiAnswered& e, Effects& ou
 
 void PodManager::creation_refused(const Asked& asked, const ApiAnswered& e, Effects& out) {
   const std::string why = failure(e);
-  const bool quota = e.status == kForbidden && why.find("exceeded quota") != std::string::npos;
+  // A quota, a server that began again and has not read yet who may do what, or a rule that is new:
+  // those that are there go on.
+  const bool forbidden =
+      e.status == kForbidden && (made_pods_ || why.find("exceeded quota") != std::string::npos);
   // One that was in its way may be gone when it is looked for.
   const bool went = asked.what == Asked::What::FindPod && e.status == kNotFound;
-  const bool passes = quota || went || e.status == 0 || e.status >= 500 || e.status == kTooMany ||
-                      e.status == kUnauthorized;
+  const bool passes = forbidden || went || e.status == 0 || e.status >= 500 ||
+                      e.status == kTooMany || e.status == kUnauthorized;
   not_created(asked.executor, why, passes, out);
 }
 
@@ -262,7 +266,7 @@ void PodManager::not_created(int64_t executor, const std::string& reason, bool p
   failures_.refused();
   next_batch_ = std::max(next_batch_, now_ + failures_.pause());
   held(why, out);
-  // What is forbidden or invalid stays so.
+  // What is invalid, or was forbidden from the beginning, stays so.
   if (!passes) return give_up(kExitExecutorFailures, "Kubernetes: " + why, out);
   allocate(out);
 }

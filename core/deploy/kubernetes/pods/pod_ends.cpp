@@ -12,8 +12,7 @@ namespace tinderbox::core::kubernetes {
 void PodManager::on(const PodChanged& e, Effects& out) {
   if (e.ticket != watch_) return;
   if (phase_ == Phase::Stopping) return goes(e, out);
-  up_to(e.pod.resource_version);
-  watch_failures_ = 0;
+  watch_shows(e.pod.resource_version);
   take(e.pod, e.deleted, out);
   if (phase_ == Phase::Running) allocate(out);
 }

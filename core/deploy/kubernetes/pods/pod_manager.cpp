@@ -225,7 +225,12 @@ void PodManager::look_later(Effects& out) {
 
 void PodManager::on(const WatchBookmark& e, Effects&) {
   if (e.ticket != watch_) return;
-  up_to(e.resource_version);
+  watch_shows(e.resource_version);
+}
+
+void PodManager::watch_shows(const std::string& version) {
+  up_to(version);
+  watched_ = true;
   watch_failures_ = 0;
 }
 
@@ -234,7 +239,8 @@ void PodManager::on(const WatchEnded& e, Effects& out) {
   watch_ = 0;
   if (phase_ == Phase::Stopping) return look_whether_over(out);
   if (phase_ != Phase::Running) return;
-  if (e.status == kForbidden)
+  // A server that began again refuses all until it has read who may do what.
+  if (e.status == kForbidden && (!watched_ || watch_failures_ >= kTries))
     return give_up(kExitFailure, "Cannot watch the executors' pods: " + e.error, out);
   if (e.status == kGone) version_.clear();
   if (!e.error.empty())
@@ -253,12 +259,15 @@ void PodManager::ask(Asked asked, Effects& out) {
 }
 
 /// Whether the same is asked again later: no answer came, the server had a bad moment, or a token
-/// that was worth something at the beginning waits for the one that follows it.
+/// that was worth something at the beginning waits for the one that follows it. Who made pods may
+/// delete them, when a server that began again has read so.
 bool PodManager::ask_again(Asked& asked, const ApiAnswered& e, Effects& out) {
   const bool stale_token = e.status == kUnauthorized && phase_ == Phase::Running;
+  const bool not_yet =
+      e.status == kForbidden && asked.what == Asked::What::Delete && phase_ == Phase::Running;
   // A pod that is not made now is made under another number.
   const bool busy = e.status == kTooMany && asked.what != Asked::What::CreatePod;
-  const bool passes = e.status == 0 || e.status >= 500 || stale_token || busy;
+  const bool passes = e.status == 0 || e.status >= 500 || stale_token || not_yet || busy;
   if (!passes || asked.tries >= kTries || phase_ == Phase::Stopping) return false;
   const Duration pause = jittered(std::min(kLongestPause, kFirstPause * (1 << asked.tries)));
   later_[timer(Kind::Create, pause, out)] = std::move(asked);

@@ -208,6 +208,7 @@ class PodManager {
   bool is_stale(const Asked& asked, const std::string& version) const;
   void up_to(const std::string& version);
   void watch(Effects& out);
+  void watch_shows(const std::string& version);
   void look_later(Effects& out);
   void begin(Effects& out);
 
@@ -293,6 +294,8 @@ class PodManager {
   uint64_t tickets_ = 0, timers_ = 0, watch_ = 0, random_ = 0;
   uint64_t batch_timer_ = 0;
   int watch_failures_ = 0;
+  bool watched_ = false;    // the server let us
+  bool made_pods_ = false;  // likewise
   Time next_batch_{};
   Time started_{};
   size_t stopping_ = 0;  // answers to wait for

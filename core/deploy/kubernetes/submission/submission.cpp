@@ -17,6 +17,7 @@ namespace {
 using Kind = SubmissionTimer::Kind;
 
 constexpr int kTries = 6;
+constexpr int kRefusals = 30;  // of the watch, one a report interval, when it was allowed before
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);  // doubled with each try
 constexpr int kUploadTries = 100;
 constexpr Duration kUploadPause = std::chrono::milliseconds(50);
@@ -313,11 +314,20 @@ void Submission::looked(const ApiAnswered& e, Effects& out) {
 }
 
 void Submission::on(const WatchBookmark& e, Effects&) {
-  if (e.ticket == watch_) version_ = e.resource_version;
+  if (e.ticket != watch_) return;
+  may_watch();
+  version_ = e.resource_version;
+}
+
+/// What it shows, it lets us see.
+void Submission::may_watch() {
+  watched_ = true;
+  refusals_ = 0;
 }
 
 void Submission::on(const PodChanged& e, Effects& out) {
   if (e.ticket != watch_ || gives_up()) return;
+  may_watch();
   if (!uid_.empty() && e.pod.uid != uid_) return;
   version_ = e.pod.resource_version;
   shown(e.pod, e.deleted, out);
@@ -363,11 +373,17 @@ void Submission::on(const WatchEnded& e, Effects& out) {
   cannot_watch(e.status, e.error, e.pause, out);
 }
 
+/// A server that began again refuses what it let us do before, until it has read who may do what.
+bool Submission::may_pass(int status) {
+  if (status == kUnauthorized || status == kForbidden) return watched_ && ++refusals_ <= kRefusals;
+  return status < 400 || status >= 500 || status == kGone || status == kTooMany;
+}
+
 /// It is tried again a little later, unless that would end the same.
 void Submission::cannot_watch(int status, const std::string& why, Duration pause, Effects& out) {
   // Its versions are forgotten there: begin with the present state.
   if (status == kGone) version_.clear();
-  if (status >= 400 && status < 500 && status != kGone && status != kTooMany) {
+  if (!may_pass(status)) {
     const std::string reason = "cannot watch the driver pod: " + why;
     // Without its files the pod is of no use.
     return step_ == Step::Uploads ? fail(reason, out) : exit(kExitFailure, reason, out);

@@ -129,6 +129,8 @@ class Submission {
   void watch(Effects& out);
   void follow(Effects& out);
   void looked(const ApiAnswered& e, Effects& out);
+  void may_watch();
+  bool may_pass(int status);
   void cannot_watch(int status, const std::string& why, Duration pause, Effects& out);
   void shown(const PodView& pod, bool deleted, Effects& out);
   void look_at_receiver(Effects& out);
@@ -149,6 +151,8 @@ class Submission {
   uint64_t timer_ = 0;
   uint64_t retry_ = 0;
   int tries_ = 0;
+  bool watched_ = false;
+  int refusals_ = 0;            // since
   bool maybe_created_ = false;  // a request for the pod was cut
   bool receiving_ = false;      // its init container runs
   size_t next_ = 0;             // stored file, object or upload

@@ -137,6 +137,24 @@ TEST_CASE("a server that stays away is asked ever more seldom, and found again",
     if (timer.kind == PodTimer::Kind::Watch) CHECK(at - b.now <= 200ms);
 }
 
+TEST_CASE("a watch that is refused ends it, at once unless it was allowed before", "[pods]") {
+  PodBench never, before;
+  never.begin({{0, 1}});
+  never.feed(WatchEnded{never.watches.back().ticket, 403, "no"});
+  REQUIRE(never.gave_up);
+  CHECK(never.gave_up->reason == "Cannot watch the executors' pods: no");
+  before.begin({{0, 1}});
+  before.show(before.pod(1, "Running"));
+  const Time refused = before.now;
+  while (!before.gave_up) {
+    const size_t watches = before.watches.size();
+    before.feed(WatchEnded{before.watches.back().ticket, 403, "no"});
+    while (!before.gave_up && before.watches.size() == watches) before.pass(100ms);
+  }
+  CHECK(before.now - refused > 20s);
+  CHECK(before.now - refused < 60s);
+}
+
 TEST_CASE("with the watch switched off pods are listed at intervals", "[pods]") {
   PodBench b(pod_options({{"spark.kubernetes.executor.enableApiWatcher", "false"},
                           {"spark.kubernetes.executor.enablePollingWithResourceVersion", "true"}}));

@@ -109,6 +109,26 @@ TEST_CASE("an invalid pod, or one that may not be made, ends the application at 
   }
 }
 
+TEST_CASE("what was allowed before is asked for again, while executors go on", "[pods]") {
+  PodBench b;
+  b.begin({{0, 2}});
+  b.show(b.pod(1, "Running"));
+  bool refused = true;
+  b.refuse = [&](const ApiRequest& r) {
+    return refused && r.method != "GET" ? std::optional(status(403, "not yet")) : std::nullopt;
+  };
+  b.show(failed(b.pod(2, "Failed"), 1, "Error"));
+  b.pass(10s);
+  CHECK_FALSE(b.gave_up);
+  CHECK_THAT(b.held.back(), Contains("not yet (status 403)"));
+  const size_t deletes = b.count_seen("DELETE " + kPods + "/count-1-exec-2");
+  CHECK(deletes > 1);
+  refused = false;
+  b.pass(60s);
+  CHECK(b.names("Pod").size() == 3);
+  CHECK(b.count_seen("DELETE " + kPods + "/count-1-exec-2") == deletes + 1);
+}
+
 TEST_CASE("an answer that gets lost is asked for again; a pod that is there already is ours",
           "[pods]") {
   PodBench b;

@@ -302,6 +302,31 @@ TEST_CASE("a watch that is refused ends the wait; while files are awaited the po
   }
 }
 
+TEST_CASE("a watch that was allowed before is refused for a while by a server that began again",
+          "[submission]") {
+  for (const int status : {401, 403}) {
+    CAPTURE(status);
+    SubmissionBench b;
+    b.feed(StartSubmission{});
+    b.run();
+    b.feed(WatchBookmark{b.watches.back().ticket, "9"});
+    const auto refused = [&](int times) {
+      for (int i = 0; i < times; ++i) {
+        b.feed(WatchEnded{b.watches.back().ticket, status, "not allowed"});
+        b.pass(1s);
+      }
+    };
+    refused(30);
+    CHECK(b.watches.size() == 31);
+    b.feed(WatchBookmark{b.watches.back().ticket, "10"});
+    refused(30);
+    CHECK_FALSE(b.exit);
+    refused(1);
+    REQUIRE(b.exit);
+    CHECK(*b.exit == Exit{1, "cannot watch the driver pod: not allowed"});
+  }
+}
+
 TEST_CASE("a watch that a busy server refuses is tried again when it says", "[submission]") {
   SubmissionBench b;
   b.feed(StartSubmission{});
