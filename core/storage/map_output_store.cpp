@@ -370,6 +370,20 @@ Result<Payload> MapOutputStore::read(const BlockId& block) {
   return read_found(block, std::move(found));
 }
 
+/// The caches of other cores have what their tasks wrote: asked for together, small parts of many
+/// outputs come in the time of a few, and what the next readers will ask for lies behind them.
+void MapOutputStore::prefetch(const BlockId& block, const std::vector<const Output*>& found) {
+  constexpr size_t kBehind = 128;
+  const auto [first, last] = range(block);
+  for (const Output* output : found) {
+    if (!output || !output->memory || last >= output->memory->offsets.size()) continue;
+    const char* bytes = output->memory->bytes.view().data();
+    __builtin_prefetch(bytes + output->memory->offsets[first]);
+    __builtin_prefetch(bytes + output->memory->offsets[last]);
+    __builtin_prefetch(bytes + output->memory->offsets[last] + kBehind);
+  }
+}
+
 /// Of many small ones looking each up alone, against task threads that do the same, would take
 /// longer than to read them. The table keeps them all: to count who holds each would do so, too.
 void MapOutputStore::read_each(BlockId block, const std::vector<int64_t>& maps,
@@ -383,18 +397,7 @@ void MapOutputStore::read_each(BlockId block, const std::vector<int64_t>& maps,
       find_each(*outputs, maps, found);
     }
   }
-  // The caches of other cores have what their tasks wrote: asked for together, small parts of many
-  // outputs come in the time of a few, and what the next readers will ask for lies behind them.
-  // (In a function of its own GCC takes this for without effect, and leaves it out.)
-  constexpr size_t kBehind = 128;
-  const auto [first, last] = range(block);
-  for (const Output* output : found) {
-    if (!output || !output->memory || last >= output->memory->offsets.size()) continue;
-    const char* bytes = output->memory->bytes.view().data();
-    __builtin_prefetch(bytes + output->memory->offsets[first]);
-    __builtin_prefetch(bytes + output->memory->offsets[last]);
-    __builtin_prefetch(bytes + output->memory->offsets[last] + kBehind);
-  }
+  prefetch(block, found);
   for (size_t i = 0; i < maps.size(); ++i) {
     block.number = maps[i];
     const Output* output = found[i];

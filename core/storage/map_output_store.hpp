@@ -150,6 +150,9 @@ class MapOutputStore {
   /// Shape: `found` has as many as `maps`; null: there is none.
   static void find_each(const Outputs& outputs, const std::vector<int64_t>& maps,
                         std::vector<const Output*>& found);
+  /// Not inline GCC takes it for a function without effect, and leaves its calls out.
+  [[gnu::always_inline]] static inline void prefetch(const BlockId& block,
+                                                     const std::vector<const Output*>& found);
   static Result<std::string_view> part_of(const BlockId& block, const InMemory& memory);
   Result<Payload> read_found(const BlockId& block, Found output);
   Result<Payload> read_index(const BlockId& block, const InMemory* memory);

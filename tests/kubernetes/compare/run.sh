@@ -72,6 +72,7 @@ spark.kubernetes.driver.service.label.team data
 spark.kubernetes.driver.service.annotation.note kept
 END
 }
+conf_credentials() { echo "spark.kubernetes.authenticate.driver.oauthToken words"; }
 conf_template() { both "podTemplateFile $dir/template.yaml"; }
 
 conf_claims() {
@@ -166,7 +167,7 @@ in_client() {  # WHO CONF APPLICATION COMMAND…: COMMAND with APPLICATION ("" f
 }
 echo 'Thread.sleep(100000)' >"$dir/wait.scala"
 
-for c in ${CONFS:-plain everything claims template long dirs_given dirs_mounted files statefulset deployment}; do
+for c in ${CONFS:-plain everything credentials claims template long dirs_given dirs_mounted files statefulset deployment}; do
   {
     echo "spark.kubernetes.namespace $ns"
     echo "spark.kubernetes.container.image $image"
