@@ -27,6 +27,10 @@ check() {
       failed=$((failed + 1))
     fi
   done
+  for patch in $(printf '%s\n' "${@##*/}" | sort | uniq -d); do
+    echo "STALE     $patch: two mutants have this name"
+    failed=$((failed + 1))
+  done
   echo "$(($# - failed)) of $# mutants apply"
   [ $failed = 0 ]
 }

@@ -294,8 +294,8 @@ class PodManager {
   uint64_t tickets_ = 0, timers_ = 0, watch_ = 0, random_ = 0;
   uint64_t batch_timer_ = 0;
   int watch_failures_ = 0;
-  bool watched_ = false;    // the server let us
-  bool made_pods_ = false;  // likewise
+  bool watched_ = false;    // the watch has shown something: a refusal may pass
+  bool made_pods_ = false;  // as above, of creations
   Time next_batch_{};
   Time started_{};
   size_t stopping_ = 0;  // answers to wait for

@@ -151,8 +151,8 @@ class Submission {
   uint64_t timer_ = 0;
   uint64_t retry_ = 0;
   int tries_ = 0;
-  bool watched_ = false;        // the server let us
-  int refusals_ = 0;            // of the watch since then
+  bool watched_ = false;        // the watch has shown something: a refusal may pass
+  int refusals_ = 0;            // of the watch since it last showed something
   bool maybe_created_ = false;  // a request for the pod was cut
   bool receiving_ = false;      // its init container runs
   size_t next_ = 0;             // stored file, object or upload
