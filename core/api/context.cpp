@@ -41,12 +41,6 @@ int64_t next_context() {
   return ++last;
 }
 
-std::string short_site(const char* operation, const Site& site) {
-  std::string_view file = site.file_name();
-  file = file.substr(file.rfind('/') + 1);
-  return std::string(operation) + " at " + std::string(file) + ":" + std::to_string(site.line());
-}
-
 /// Source: Spark SparkContext.throwIfInvalidTag.
 void check_tag(const std::string& tag) {
   if (tag.empty() || tag.find(',') != std::string::npos)
@@ -72,6 +66,12 @@ struct Context::State {
   std::map<RddId, std::weak_ptr<const core::Node>> persistent GUARDED_BY(mutex);
   std::vector<std::string> files GUARDED_BY(mutex), archives GUARDED_BY(mutex);
 };
+
+std::string short_site(const char* operation, const Site& site) {
+  std::string_view file = site.file_name();
+  file = file.substr(file.rfind('/') + 1);
+  return std::string(operation) + " at " + std::string(file) + ":" + std::to_string(site.line());
+}
 
 void require_positive(int32_t n, const char* message) {
   if (n <= 0) throw std::invalid_argument(message);

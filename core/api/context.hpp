@@ -30,6 +30,8 @@ struct Append;
 
 /// Where in the application's source an Rdd or a job was made.
 using Site = std::source_location;
+/// `map at word_count.cpp:7`.
+std::string short_site(const char* operation, const Site& site);
 
 /// Estimated bytes that each reducer of a shuffle will read. Source: Spark MapOutputStatistics.
 struct MapOutputStatistics {

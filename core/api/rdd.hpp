@@ -203,8 +203,7 @@ class Rdd : public Actions<T>,
   template <class U>
   Rdd<std::pair<T, U>> cartesian(const Rdd<U>& other, Site site = Site::current()) const {
     auto node = std::make_unique<core::CartesianNode<T, U>>();
-    const int32_t n = num_partitions(), m = other.num_partitions();
-    node->num_partitions = n * m;
+    node->num_partitions = core::cartesian_partitions(num_partitions(), other.num_partitions());
     return make<std::pair<T, U>>(std::move(node), {"CartesianRDD", "cartesian", site},
                                  core::cartesian_dependencies(node_, other.node()));
   }
@@ -212,14 +211,15 @@ class Rdd : public Actions<T>,
   // ---- choosing and regrouping records ----
 
   /// About `fraction` of the records, the same ones for the same seed.
-  Rdd sample(bool with_replacement, double fraction, uint64_t seed,
+  Rdd sample(bool with_replacement, double fraction, uint64_t seed = core::random_seed(),
              Site site = Site::current()) const {
     core::require_fraction(with_replacement, fraction);
     return stateful<T>(core::Sample{{with_replacement}, {fraction}, {seed}}, "sample", site, true,
                        true);
   }
   /// Disjoint parts in about these proportions.
-  std::vector<Rdd> random_split(const std::vector<double>& weights, uint64_t seed,
+  std::vector<Rdd> random_split(const std::vector<double>& weights,
+                                uint64_t seed = core::random_seed(),
                                 Site site = Site::current()) const {
     std::vector<Rdd> parts;
     for (const auto& [from, to] : core::split_bounds(weights)) {

@@ -14,9 +14,9 @@ Payload fetch_broadcast(TaskContext& context, BroadcastId id) {
   return std::move(*value);
 }
 
-void fail_destroyed(BroadcastId id) {
+void fail_destroyed(BroadcastId id, const std::string& at) {
   throw std::runtime_error("Attempted to use Broadcast(" + std::to_string(id.value) +
-                           ") after it was destroyed");
+                           ") after it was destroyed (" + at + ")");
 }
 
 void fail_driver_only(const char* what) {

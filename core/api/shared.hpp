@@ -20,7 +20,8 @@ namespace tinderbox {
 namespace core {
 /// Errors: throws std::runtime_error when the value was destroyed or no one has it.
 Payload fetch_broadcast(TaskContext& context, BroadcastId id);
-[[noreturn]] void fail_destroyed(BroadcastId id);
+/// `at`: where it was destroyed.
+[[noreturn]] void fail_destroyed(BroadcastId id, const std::string& at);
 [[noreturn]] void fail_driver_only(const char* what);
 
 /// A value that is found once and then stays; a copy has what the other has. Thread: any, but for
@@ -88,29 +89,37 @@ class Broadcast {
   BroadcastId id() const { return id_; }
   /// Executors drop it and fetch it again when they need it.
   void unpersist() { driver().runtime->remove_broadcast(id_, true); }
-  /// Removed everywhere; a later use is an error.
-  void destroy() {
+  /// Removed everywhere; a later use is an error, that by a function that is to travel too.
+  void destroy(Site site = Site::current()) {
+    driver().destroyed.fill(std::make_shared<const std::string>(short_site("destroy", site)));
     driver().runtime->remove_broadcast(id_, false);
     driver().value = nullptr;
     value_.clear();
   }
   template <class Self>
   static auto record_fields(Self& self) {
+    self.check_there();
     return std::tie(self.id_.value);
   }
 
  private:
   struct Driver {
     core::Runtime* runtime = nullptr;
-    std::shared_ptr<const T> value;  // null: destroyed
+    std::shared_ptr<const T> value;
+    core::FoundOnce<std::string> destroyed;  // where
   };
+  /// Source: Spark Broadcast.assertValid.
+  void check_there() const {
+    if (!driver_) return;
+    if (const std::string* at = driver_->destroyed.get()) core::fail_destroyed(id_, *at);
+  }
   Driver& driver() const {
     if (!driver_) core::fail_driver_only("a broadcast variable");
     return *driver_;
   }
   std::shared_ptr<const T> find() const {
     if (driver_) {
-      if (!driver_->value) core::fail_destroyed(id_);
+      check_there();
       return driver_->value;
     }
     auto* context = core::TaskContext::current();

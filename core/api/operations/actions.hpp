@@ -304,7 +304,8 @@ class Actions {
   }
   /// n records (or all) at random, in random order. Runs several jobs. Errors:
   /// std::invalid_argument for a size below 0 or near 2^31.
-  std::vector<owned_t<T>> take_sample(bool with_replacement, int64_t n, uint64_t seed,
+  std::vector<owned_t<T>> take_sample(bool with_replacement, int64_t n,
+                                      uint64_t seed = core::random_seed(),
                                       Site site = Site::current()) const {
     core::check_sample_size(n);
     const int64_t total = n == 0 ? 0 : count(site);

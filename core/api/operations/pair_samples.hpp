@@ -148,7 +148,7 @@ class PairSamples<std::pair<K, V>> {
   /// Of each key about its fraction of the records. Errors: std::invalid_argument; a task fails for
   /// a key without a fraction.
   Self sample_by_key(bool with_replacement, core::MapBy<owned_t<K>, double> fractions,
-                     uint64_t seed, Site site = Site::current()) const {
+                     uint64_t seed = core::random_seed(), Site site = Site::current()) const {
     std::vector<double> all;
     for (const auto& [key, fraction] : fractions) all.push_back(fraction);
     core::require_fractions(with_replacement, all);
@@ -159,7 +159,7 @@ class PairSamples<std::pair<K, V>> {
   /// Of each key exactly ⌈its fraction × its number⌉ records; keys without a fraction have none. A
   /// job counts the keys first. Errors: std::invalid_argument. Source: Spark sampleByKeyExact.
   Self sample_by_key_exact(bool with_replacement, const core::MapBy<owned_t<K>, double>& fractions,
-                           uint64_t seed, Site site = Site::current()) const {
+                           uint64_t seed = core::random_seed(), Site site = Site::current()) const {
     std::vector<double> all;
     for (const auto& [key, fraction] : fractions) all.push_back(fraction);
     core::require_fractions(with_replacement, all);

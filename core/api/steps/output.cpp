@@ -71,8 +71,11 @@ PartFile::PartFile(const std::string& directory, TaskContext& context, net::Comp
                          std::to_string(context.stage.value) +
                          padded("_%06lld_", context.partition) + std::to_string(context.id.value);
     attempt_path_ = attempt_directory_ + part;
-    or_throw(context.services->files().make_directories(attempt_directory_),
-             "Cannot write " + attempt_path_);
+    net::Files& files = context.services->files();
+    // An attempt that outlives its job must not make again what that has removed.
+    if (!or_throw(files.stat(directory + kTemporary), "Cannot write " + attempt_path_))
+      throw std::runtime_error("Cannot write " + attempt_path_ + ": the save is over");
+    or_throw(files.make_directories(attempt_directory_), "Cannot write " + attempt_path_);
   }
   file_ =
       or_throw(context.services->files().create(attempt_path_), "Cannot write " + attempt_path_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <random>
 #include <stdexcept>
 
 #include "conf/conf.hpp"
@@ -44,6 +46,11 @@ void require_fractions(bool with_replacement, const std::vector<double>& fractio
   for (const double fraction : fractions) require_fraction(with_replacement, fraction);
 }
 
+uint64_t random_seed() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
 void fail_fraction() {
   throw std::out_of_range("sample_by_key was given no fraction for a key that is there");
 }
@@ -65,6 +72,14 @@ std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& w
   }
   bounds.back().second = std::max(bounds.back().second, 1.0);
   return bounds;
+}
+
+int32_t cartesian_partitions(int32_t n, int32_t m) {
+  const int64_t all = int64_t{n} * m;
+  if (all <= std::numeric_limits<int32_t>::max()) return static_cast<int32_t>(all);
+  throw std::invalid_argument("cartesian() of " + std::to_string(n) + " and " + std::to_string(m) +
+                              " partitions would have " + std::to_string(all) +
+                              ", and an RDD has at most 2147483647: coalesce() its sides");
 }
 
 std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePtr& right) {

@@ -21,6 +21,9 @@ void require_fractions(bool with_replacement, const std::vector<double>& fractio
 [[noreturn]] void fail_fraction();
 /// Cells [from, to) of [0, 1) in proportion to `weights`. Errors: throws std::invalid_argument.
 std::vector<std::pair<double, double>> split_bounds(const std::vector<double>& weights);
+/// Of n and m partitions, for n × m. Errors: throws std::invalid_argument when these are more than
+/// 2^31 - 1.
+int32_t cartesian_partitions(int32_t n, int32_t m);
 std::vector<Dependency> cartesian_dependencies(const NodePtr& left, const NodePtr& right);
 /// Inputs one behind the other, or partition by partition when all are partitioned alike: sets the
 /// partitions and partitioner of `node` and its Spark name.
@@ -31,6 +34,8 @@ Partitioner by_index_partitioner(int32_t n);
 
 // ---- randomness that a seed fixes --------------------------------------------------------------
 
+/// The seed of a caller who names none: another one each time. Source: Spark Utils.random.
+uint64_t random_seed();
 /// Source: Steele, Lea and Flood, SplitMix.
 class Random {
  public:

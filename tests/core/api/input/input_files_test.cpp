@@ -96,6 +96,16 @@ TEST_CASE("a directory that is there is saved to only where the settings say so"
                     Contains("Cannot save to file:" + out + "-file"));
 }
 
+TEST_CASE("an attempt that outlives its save makes nothing", "[rdd]") {
+  LocalRuntime runtime;
+  const std::string out = runtime.services.directory + "/over";
+  REQUIRE(runtime.files().make_directories(out));
+  core::TaskContext task;
+  task.services = &runtime.services;
+  CHECK_THROWS_WITH(core::PartFile(out, task), Contains("the save is over"));
+  CHECK_FALSE(*runtime.files().stat(out + "/_temporary"));
+}
+
 TEST_CASE("whole_text_files: a record a file, several a partition", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

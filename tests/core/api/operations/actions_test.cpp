@@ -116,6 +116,29 @@ TEST_CASE("sample and R21 random_split follow their seed", "[rdd]") {
   }
 }
 
+TEST_CASE("samples whose seed nobody names differ, each stays as it is", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto nums = context.range(0, 10000, 1, 4);
+  auto some = nums.sample(false, 0.5);
+  const auto once = some.collect();
+  CHECK(once == some.collect());
+  CHECK(once != nums.sample(false, 0.5).collect());
+  const auto parts = nums.random_split({1, 1});
+  auto all = parts[0].collect();
+  CHECK(all != nums.random_split({1, 1})[0].collect());
+  const auto rest = parts[1].collect();
+  all.insert(all.end(), rest.begin(), rest.end());
+  CHECK(sorted(all) == nums.collect());
+  CHECK(nums.take_sample(false, 100) != nums.take_sample(false, 100));
+  auto pairs = nums.key_by([](int64_t x) { return x % 2; });
+  const std::map<int64_t, double> halves{{0, 0.5}, {1, 0.5}};
+  CHECK(pairs.sample_by_key(false, halves).collect() !=
+        pairs.sample_by_key(false, halves).collect());
+  CHECK(pairs.sample_by_key_exact(false, halves).collect() !=
+        pairs.sample_by_key_exact(false, halves).collect());
+}
+
 TEST_CASE("R22 a job on a partition that is not there", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);
@@ -136,6 +159,10 @@ TEST_CASE("R25 cartesian, also with empty sides", "[rdd]") {
             {1, "x"}, {1, "y"}, {2, "x"}, {2, "y"}, {3, "x"}, {3, "y"}});
   CHECK(a.cartesian(context.empty_rdd<int>()).count() == 0);
   CHECK(context.empty_rdd<int>().cartesian(a).count() == 0);
+  auto wide = context.range(0, 10, 1, 50000);
+  CHECK_THROWS_WITH(wide.cartesian(wide),
+                    "cartesian() of 50000 and 50000 partitions would have 2500000000, and an RDD "
+                    "has at most 2147483647: coalesce() its sides");
 }
 
 TEST_CASE("ranges of any step keep within their bounds", "[rdd]") {
