@@ -43,12 +43,16 @@ std::map<std::string, std::string> environment() {
   return all;
 }
 
+uint64_t random_bits() {
+  uint64_t bits = 0;
+  if (::getrandom(&bits, sizeof bits, 0) != sizeof bits) bits = static_cast<uint64_t>(::getpid());
+  return bits;
+}
+
 std::string unique_name() {
-  unsigned char b[16] = {};
-  if (::getrandom(b, sizeof b, 0) != sizeof b) {
-    int64_t pid = ::getpid();
-    std::memcpy(b, &pid, sizeof pid);
-  }
+  const uint64_t random[] = {random_bits(), random_bits()};
+  unsigned char b[16];
+  std::memcpy(b, random, sizeof b);
   b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
   b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
   std::string name;

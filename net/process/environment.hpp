@@ -10,6 +10,8 @@ namespace tinderbox::net {
 
 /// All environment variables. Thread: any, as long as nobody changes them.
 std::map<std::string, std::string> environment();
+/// Other ones each time.
+uint64_t random_bits();
 /// A name that no other process on this host uses: a random UUID.
 std::string unique_name();
 /// Unit: bytes of physical memory that this process holds; 0 when it can't be told.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <stdexcept>
 
 #include "conf/conf.hpp"
 #include "core/api/rdd.hpp"
+#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -46,10 +46,7 @@ void require_fractions(bool with_replacement, const std::vector<double>& fractio
   for (const double fraction : fractions) require_fraction(with_replacement, fraction);
 }
 
-uint64_t random_seed() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
+uint64_t random_seed() { return net::random_bits(); }
 
 void fail_fraction() {
   throw std::out_of_range("sample_by_key was given no fraction for a key that is there");
