@@ -57,6 +57,7 @@ check "one that is like no other" refused "spark.kubernetes.pods (--conf); Spark
 printf 'spec:\n  containers: [\n' >"$dir/bad.yaml"
 check "a malformed template" refused "pod template '$dir/bad.yaml': .*line" --conf spark.kubernetes.driver.podTemplateFile="$dir/bad.yaml"
 check "a template that is not there" refused "cannot read '$dir/no.yaml'" --conf spark.kubernetes.executor.podTemplateFile="$dir/no.yaml"
+check "no batches of executors" refused "batch.size is invalid. It should be a positive integer$" --conf spark.kubernetes.allocation.batch.size=0
 check "a label that the server does not take" refused "a lowercase RFC 1123\|valid label\|must be no more than 63" --conf spark.kubernetes.driver.label.x="$(printf 'v%.0s' $(seq 64))"
 check "a configuration over the limit of a key" refused "more than the 92160" --conf spark.x="$(head -c 100000 /dev/zero | tr '\0' x)" --conf spark.kubernetes.configMap.maxSize=90k
 mkdir "$dir/conf" && head -c 1100000 /dev/zero | tr '\0' x >"$dir/conf/table"

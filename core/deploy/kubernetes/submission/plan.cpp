@@ -9,6 +9,7 @@
 #include "conf/values/resources.hpp"
 #include "core/deploy/kubernetes/names.hpp"
 #include "core/deploy/kubernetes/objects/driver_objects.hpp"
+#include "core/deploy/kubernetes/pods/pod_manager.hpp"
 #include "core/deploy/kubernetes/submission/file_places.hpp"
 
 namespace tinderbox::core::kubernetes {
@@ -33,6 +34,7 @@ class Planner {
     input_.executor_template = template_of(conf::kKubernetesExecutorTemplate);
     read_conf_files();
     read_credentials();
+    check_executor_keys();
     return options();
   }
 
@@ -99,6 +101,17 @@ class Planner {
     for (const auto& [name, in_secret] : files)
       if (const auto path = input_.conf.find(prefix + name))
         input_.credentials.emplace_back(in_secret, read(*path, prefix + name));
+  }
+
+  /// What is wrong with them the driver would find out, once its pod runs.
+  void check_executor_keys() const {
+    PodManagerOptions manager = pod_manager_options(input_.conf);
+    ExecutorInput& x = manager.executors;
+    x.conf = input_.conf;
+    x.names = input_.names;
+    x.pod_prefix = executor_pod_prefix(x.conf, x.names);
+    x.pod_template = input_.executor_template;
+    check_executors(manager);
   }
 
   SubmissionOptions options() {

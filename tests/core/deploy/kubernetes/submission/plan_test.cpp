@@ -93,6 +93,21 @@ TEST_CASE("K30 any application name gives names that fit", "[submission]") {
   }
 }
 
+TEST_CASE("what no executor can be made of is refused before there is a driver", "[submission]") {
+  const std::tuple<const char*, const char*, const char*> wrong[] = {
+      {"spark.kubernetes.allocation.batch.size", "0", "It should be a positive integer"},
+      {"spark.kubernetes.allocation.pods.allocator", "some", "it must be direct"},
+      {"spark.kubernetes.executor.podNamePrefix", "Upper", "executor.podNamePrefix is invalid"},
+      {"spark.kubernetes.executor.secretKeyRef.X", "y", "must be in the form name:key"},
+      {"spark.kubernetes.executor.volumes.tape.v.mount.path", "/x", "type tape is not supported"},
+  };
+  for (const auto& [key, value, reason] : wrong) {
+    INFO(key);
+    CHECK_THROWS_WITH(plan_submission(request("local:///app", {{key, value}}), world()),
+                      Contains(reason));
+  }
+}
+
 TEST_CASE("an application in the image is named, not fetched", "[submission]") {
   const SubmissionOptions plan = plan_submission(request("local:///opt/app"), world());
   CHECK(arguments(plan) == Json({"driver", "--properties-file", "/opt/spark/conf/spark.properties",
