@@ -30,11 +30,16 @@ mv "$dir/app/inverted_index" "$dir/other"
 TINDERBOX=$dir/usr/bin/tinderbox
 ok "an application of $(wc -l < examples/inverted_index.cpp) lines builds outside the tree"
 
-# Whoever writes applications compiles often. Unit: seconds of processor time, as others may run beside it.
+# Whoever writes applications compiles often. Unit: seconds of processor time. What runs beside it slows it down, so the best of
+# three tries counts.
 cp examples/word_count.cpp "$dir/app"
-took=$( { TIMEFORMAT='%U %S'; time make -s -C "$dir/app" word_count >"$dir/build.log" 2>&1; } 2>&1 | awk '{ print $1 + $2 }')
-[ -x "$dir/app/word_count" ] || { cat "$dir/build.log" >&2; die "the word count does not build"; }
-awk -v took="$took" 'BEGIN { exit took >= 10 }' || die "a word count takes $took s to compile and link, 10 are too many"
+for try in 1 2 3; do
+  rm -f "$dir/app/word_count"
+  took=$( { TIMEFORMAT='%U %S'; time make -s -C "$dir/app" word_count >"$dir/build.log" 2>&1; } 2>&1 | awk '{ print $1 + $2 }')
+  [ -x "$dir/app/word_count" ] || { cat "$dir/build.log" >&2; die "the word count does not build"; }
+  awk -v took="$took" 'BEGIN { exit took >= 10 }' && break
+  [ $try != 3 ] || die "a word count takes $took s to compile and link, 10 are too many"
+done
 ok "a word count compiles and links in $took s"
 
 # What it must find, by awk.
