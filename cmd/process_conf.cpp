@@ -1,5 +1,6 @@
 #include "cmd/process_conf.hpp"
 
+#include "conf/keys.hpp"
 #include "conf/secret.hpp"
 #include "conf/sources/environment.hpp"
 #include "conf/sources/files.hpp"

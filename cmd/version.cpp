@@ -5,6 +5,7 @@
 #include "cmd/process_conf.hpp"
 #include "cmd/roles/roles.hpp"
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "core/status/exit_codes.hpp"
 
 namespace tinderbox::cmd {

@@ -8,7 +8,6 @@
 
 #include "conf/error.hpp"
 #include "conf/key.hpp"
-#include "conf/keys.hpp"
 
 namespace tinderbox::conf {
 

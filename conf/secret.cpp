@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 
 namespace tinderbox::conf {
 namespace {

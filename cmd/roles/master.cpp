@@ -1,6 +1,7 @@
 // The master role: a standalone cluster's manager on one loop.
 #include "cmd/process_conf.hpp"
 #include "cmd/roles/roles.hpp"
+#include "conf/keys.hpp"
 #include "core/deploy/master/master_service.hpp"
 #include "core/deploy/service_parts.hpp"
 #include "core/status/exit_codes.hpp"

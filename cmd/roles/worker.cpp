@@ -3,6 +3,7 @@
 
 #include "cmd/process_conf.hpp"
 #include "cmd/roles/roles.hpp"
+#include "conf/keys.hpp"
 #include "conf/values/master_url.hpp"
 #include "conf/values/units.hpp"
 #include "core/deploy/service_parts.hpp"

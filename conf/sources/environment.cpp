@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "conf/keys.hpp"
+
 namespace tinderbox::conf {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 
 namespace tinderbox::conf {
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "conf/keys.hpp"
 #include "conf/submit/submit_table.hpp"
 #include "conf/suggest.hpp"
 #include "conf/values/units.hpp"

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "conf/keys.hpp"
+
 namespace tinderbox::conf {
 namespace {
 

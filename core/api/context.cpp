@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "conf/known_keys.hpp"
 #include "core/api/runtime/checkpoint_marks.hpp"
 #include "core/api/runtime/input_paths.hpp"

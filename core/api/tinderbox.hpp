@@ -20,6 +20,7 @@
 #include "core/api/runtime/application.hpp"
 #include "core/api/shared.hpp"
 #include "core/resources/resource_profile.hpp"
+#include "core/status/listener.hpp"
 #include "core/status/status_tracker.hpp"
 
 namespace tinderbox {

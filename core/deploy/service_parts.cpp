@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "conf/keys.hpp"
 #include "net/names.hpp"
 #include "net/process/environment.hpp"
 

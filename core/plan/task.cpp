@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include "net/wire/task_messages.hpp"
+
 // The linker's name for the first byte of the image.
 extern "C" const char __executable_start[];
 

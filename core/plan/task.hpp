@@ -19,7 +19,15 @@
 #include "core/plan/reads.hpp"
 #include "net/files/files.hpp"
 #include "net/types.hpp"
-#include "net/wire/messages.hpp"
+#include "net/wire/heap_optional.hpp"
+#include "net/wire/resources.hpp"
+#include "net/wire/task_values.hpp"
+
+namespace tinderbox {
+struct AskPermissionToCommit;
+struct BarrierSync;
+struct MapOutputs;
+}  // namespace tinderbox
 
 namespace tinderbox::core {
 

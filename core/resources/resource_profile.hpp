@@ -14,9 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "conf/conf.hpp"
 #include "net/types.hpp"
-#include "net/wire/messages.hpp"
+#include "net/wire/resources.hpp"
+
+namespace tinderbox::conf {
+class Conf;
+}
 
 namespace tinderbox::core {
 

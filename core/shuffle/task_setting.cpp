@@ -1,5 +1,6 @@
 #include "core/shuffle/task_setting.hpp"
 
+#include "conf/keys.hpp"
 #include "conf/values/codec.hpp"
 
 namespace tinderbox::core {

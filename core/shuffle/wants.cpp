@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "conf/keys.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "core/shuffle/task_setting.hpp"
 #include "core/storage/block_id.hpp"

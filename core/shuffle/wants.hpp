@@ -5,6 +5,7 @@
 
 #include "core/plan/reads.hpp"
 #include "core/plan/task.hpp"
+#include "net/wire/task_messages.hpp"
 
 namespace tinderbox::core {
 

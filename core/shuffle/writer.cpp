@@ -1,5 +1,6 @@
 #include "core/shuffle/writer.hpp"
 
+#include "conf/keys.hpp"
 #include "core/plan/or_throw.hpp"
 #include "core/shuffle/task_setting.hpp"
 

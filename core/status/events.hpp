@@ -8,7 +8,8 @@
 
 #include "core/resources/resource_profile.hpp"
 #include "net/types.hpp"
-#include "net/wire/messages.hpp"
+#include "net/wire/heap_optional.hpp"
+#include "net/wire/task_values.hpp"
 
 namespace tinderbox::core {
 

@@ -4,21 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "core/status/events.hpp"
+#include "core/status/listener.hpp"
 
 namespace tinderbox::core {
-
-/// Thread: one, the bus's. Must not post to its own bus and wait.
-class Listener {
- public:
-  virtual ~Listener() = default;
-  /// Events in the order of posting; at least one.
-  virtual void on_events(std::span<const ListenerEvent> events) = 0;
-};
 
 /// One queue, one thread, any number of listeners; each gets every event, in order. A listener that
 /// throws misses the rest of that batch, the others don't notice. Source: Spark LiveListenerBus,

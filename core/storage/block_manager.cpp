@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "conf/keys.hpp"
 #include "core/storage/block_id.hpp"
 #include "core/storage/map_output_group.hpp"
 

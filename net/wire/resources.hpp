@@ -1,6 +1,8 @@
 // Custom resources of machines, executors and tasks.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,5 +14,12 @@ namespace tinderbox {
 using ResourceAddresses = std::map<std::string, std::vector<std::string>>;
 /// How many addresses of each resource somebody wants; above 0.
 using ResourceAmounts = std::map<std::string, int32_t>;
+
+/// What an executor must have of one custom resource. Source: Spark ExecutorResourceRequest.
+struct ExecutorResource {
+  int32_t amount = 0;
+  std::string discovery_script;  // a program that prints the addresses; empty: none
+  auto operator<=>(const ExecutorResource&) const = default;
+};
 
 }  // namespace tinderbox

@@ -1,6 +1,7 @@
 // Pools of the fair scheduler from fairscheduler.xml. Ids are those of spec/11, sections P and S.
 #include <catch2/catch.hpp>
 
+#include "conf/keys.hpp"
 #include "conf/sources/allocation_file.hpp"
 
 using namespace tinderbox::conf;

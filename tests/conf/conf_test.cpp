@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "conf/suggest.hpp"
 #include "tests/conf/sizes.hpp"
 

@@ -1,5 +1,6 @@
 #include "core/api/input/skipping.hpp"
 
+#include "conf/keys.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "core/shuffle/task_setting.hpp"
 #include "net/log.hpp"

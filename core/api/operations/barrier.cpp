@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "net/wire/task_messages.hpp"
+
 namespace tinderbox {
 
 BarrierTaskContext BarrierTaskContext::get() {

@@ -231,12 +231,13 @@ class PairOperations<std::pair<K, V>> {
   template <class F>
   Self reduce_by_key(F f, const core::Into& into = 0, Site site = Site::current()) const {
     core::check_gives<owned_t<V>, F, owned_t<V>, V>();
-    return combine(core::ReduceAggregator<V, F>{std::move(f)}, true, into, "reduceByKey", site);
+    return combine(core::ReduceAggregator<V, F>{std::move(f)}, std::true_type{}, into,
+                   "reduceByKey", site);
   }
   /// All values of a key in memory at once.
   Rdd<std::pair<K, std::vector<owned_t<V>>>> group_by_key(const core::Into& into = 0,
                                                           Site site = Site::current()) const {
-    return combine(core::GroupAggregator<V>{}, false, into, "groupByKey", site);
+    return combine(core::GroupAggregator<V>{}, std::false_type{}, into, "groupByKey", site);
   }
   /// seq(U, V) → U from a copy of `zero` a key, comb(U, U) → U.
   template <class U, class Seq, class Comb>
@@ -244,13 +245,13 @@ class PairOperations<std::pair<K, V>> {
                                         Site site = Site::current()) const {
     return combine(
         core::ZeroAggregator<V, U, Seq, Comb>{{std::move(zero)}, std::move(seq), std::move(comb)},
-        true, into, "aggregateByKey", site);
+        std::true_type{}, into, "aggregateByKey", site);
   }
   template <class F>
   Rdd<std::pair<K, owned_t<V>>> fold_by_key(owned_t<V> zero, F f, const core::Into& into = 0,
                                             Site site = Site::current()) const {
-    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f}, true, into,
-                   "foldByKey", site);
+    return combine(core::ZeroAggregator<V, owned_t<V>, F, F>{{std::move(zero)}, f, f},
+                   std::true_type{}, into, "foldByKey", site);
   }
   /// create(V) → C, seq(C, V) → C, comb(C, C) → C, before the shuffle if `map_side_combine`.
   template <class Create, class Seq, class Comb>
@@ -434,9 +435,11 @@ class PairOperations<std::pair<K, V>> {
   template <class>
   friend class PairOperations;
 
-  template <class Aggregator>
-  auto combine(Aggregator aggregator, bool map_side, const core::Into& into, const char* operation,
-               Site site) const {
+  /// `map_side`: whether values of a key are combined before the shuffle. A type that says so,
+  /// where it is known, so that the other way is not compiled; else a bool.
+  template <class Aggregator, class MapSide>
+  auto combine(Aggregator aggregator, MapSide map_side, const core::Into& into,
+               const char* operation, Site site) const {
     using Out = std::pair<K, typename Aggregator::Result>;
     const std::vector<core::NodePtr> inputs{self().node()};
     const auto partitioner = core::choose_partitioner(self().context(), inputs, into);
@@ -452,22 +455,29 @@ class PairOperations<std::pair<K, V>> {
         {std::move(dependency)});
   }
   template <class Aggregator>
+  core::ShufflePtr combine_shuffle(const Aggregator& aggregator, std::true_type,
+                                   const core::Partitioner& partitioner) const {
+    Bytes extra;
+    Encoder out(extra);
+    core::ClosureCodec<Aggregator>::encode(out, aggregator);
+    auto shuffle = core::make_shuffle<core::CombineWriter<K, V, Aggregator>>(
+        self().context(), self().node(), partitioner, extra);
+    shuffle->aggregator = shuffle->map_side_combine = true;
+    return shuffle;
+  }
+  template <class Aggregator>
+  core::ShufflePtr combine_shuffle(const Aggregator&, std::false_type,
+                                   const core::Partitioner& partitioner) const {
+    auto shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(),
+                                                                   partitioner);
+    shuffle->aggregator = true;
+    return shuffle;
+  }
+  template <class Aggregator>
   core::ShufflePtr combine_shuffle(const Aggregator& aggregator, bool map_side,
                                    const core::Partitioner& partitioner) const {
-    std::shared_ptr<core::ShuffleDependency> shuffle;
-    if (map_side) {
-      Bytes extra;
-      Encoder out(extra);
-      core::ClosureCodec<Aggregator>::encode(out, aggregator);
-      shuffle = core::make_shuffle<core::CombineWriter<K, V, Aggregator>>(
-          self().context(), self().node(), partitioner, extra);
-    } else {
-      shuffle = core::make_shuffle<core::PartitionWriter<K, V>>(self().context(), self().node(),
-                                                                partitioner);
-    }
-    shuffle->aggregator = true;
-    shuffle->map_side_combine = map_side;
-    return shuffle;
+    return map_side ? combine_shuffle(aggregator, std::true_type{}, partitioner)
+                    : combine_shuffle(aggregator, std::false_type{}, partitioner);
   }
   Self sorted(const core::Partitioner& partitioner, bool ascending, const char* operation,
               Site site) const {

@@ -11,6 +11,7 @@
 #include "core/api/runtime/runtime.hpp"
 #include "core/status/status_tracker.hpp"
 #include "net/mutex.hpp"
+#include "net/wire/task_values.hpp"
 
 namespace tinderbox::core {
 

@@ -24,7 +24,7 @@
 #include "core/scheduler/driver.hpp"
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
-#include "core/status/status_tracker.hpp"
+#include "core/status/status_listener.hpp"
 #include "net/names.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
@@ -461,7 +461,7 @@ class RealDriverRuntime final : public DriverRuntime {
   JobWaiters waiters_;
   AccumulatorTable accumulators_{
       [](const std::string& line) { net::log(net::Level::Warn, "Accumulators", line); }};
-  const std::shared_ptr<StatusTracker> status_ = std::make_shared<StatusTracker>(
+  const std::shared_ptr<StatusListener> status_ = std::make_shared<StatusListener>(
       retained(conf_, conf::kUiRetainedJobs), retained(conf_, conf::kUiRetainedStages),
       [this](AccumulatorId id) { return accumulators_.named(id); });
   ListenerBus bus_;  // merges what waits for waiters_ before it delivers

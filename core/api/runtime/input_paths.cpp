@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "conf/values/resources.hpp"
 #include "core/api/runtime/runtime.hpp"
 #include "core/plan/or_throw.hpp"

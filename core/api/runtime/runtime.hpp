@@ -10,7 +10,7 @@
 #include "core/plan/job.hpp"
 #include "core/plan/lineage.hpp"
 #include "net/types.hpp"
-#include "net/wire/messages.hpp"
+#include "net/wire/resources.hpp"
 
 namespace tinderbox::conf {
 class Conf;

@@ -4,10 +4,12 @@
 #include <stdexcept>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/steps/action.hpp"
 #include "core/plan/or_throw.hpp"
 #include "net/log.hpp"
+#include "net/wire/task_messages.hpp"
 
 namespace tinderbox::core {
 namespace {

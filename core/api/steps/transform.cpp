@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "core/api/rdd.hpp"
 #include "net/process/environment.hpp"
 

@@ -278,12 +278,16 @@ struct SplitCell {
 
 // ---- the n smallest ----------------------------------------------------------------------------
 
+/// Both are sorted.
 template <class T, class Less>
 void keep_smallest(std::vector<T>& best, std::vector<T> more, int64_t n, const Less& less) {
-  best.insert(best.end(), std::make_move_iterator(more.begin()),
-              std::make_move_iterator(more.end()));
-  std::stable_sort(best.begin(), best.end(), [&](const T& a, const T& b) { return less(a, b); });
-  if (static_cast<int64_t>(best.size()) > n) best.resize(static_cast<size_t>(n));
+  std::vector<T> merged;
+  merged.reserve(best.size() + more.size());
+  std::merge(std::make_move_iterator(best.begin()), std::make_move_iterator(best.end()),
+             std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()),
+             std::back_inserter(merged), [&](const T& a, const T& b) { return less(a, b); });
+  if (static_cast<int64_t>(merged.size()) > n) merged.erase(merged.begin() + n, merged.end());
+  best = std::move(merged);
 }
 template <class T, class Less>
 struct SmallestRecords {

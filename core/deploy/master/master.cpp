@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "conf/keys.hpp"
+
 namespace tinderbox::core {
 namespace {
 

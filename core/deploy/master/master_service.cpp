@@ -1,5 +1,6 @@
 #include "core/deploy/master/master_service.hpp"
 
+#include "conf/keys.hpp"
 #include "conf/values/address.hpp"
 #include "core/deploy/master/master.hpp"
 #include "core/deploy/master/recovery_log.hpp"

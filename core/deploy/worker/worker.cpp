@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "conf/keys.hpp"
 #include "core/resources/discovery.hpp"
 
 namespace tinderbox::core {

@@ -1,6 +1,7 @@
 // Drivers on a worker (cluster mode): run, run again when supervised, end.
 #include <algorithm>
 
+#include "conf/keys.hpp"
 #include "conf/values/custom_resources.hpp"
 #include "core/deploy/pages.hpp"
 #include "core/deploy/worker/worker.hpp"

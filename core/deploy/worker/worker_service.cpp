@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "conf/keys.hpp"
 #include "conf/secret.hpp"
 #include "conf/sources/properties.hpp"
 #include "conf/values/custom_resources.hpp"

@@ -8,6 +8,7 @@
 
 #include "core/resources/resource_profile.hpp"
 #include "core/scheduler/options.hpp"
+#include "net/wire/cluster_messages.hpp"
 
 namespace tinderbox::core {
 

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "conf/keys.hpp"
 #include "core/shell.hpp"
 #include "core/storage/block_id.hpp"
 #include "core/storage/transfer/fetched_file.hpp"

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "conf/keys.hpp"
 #include "core/plan/bytes.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "core/storage/block_id.hpp"

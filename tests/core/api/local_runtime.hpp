@@ -11,10 +11,11 @@
 #include "core/api/runtime/runtime.hpp"
 #include "core/plan/program.hpp"
 #include "core/scheduler/dag/checkpoints.hpp"
-#include "core/status/status_tracker.hpp"
+#include "core/status/status_listener.hpp"
 #include "core/storage/memory_pool.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
+#include "net/wire/task_messages.hpp"
 
 namespace tinderbox::tests {
 
@@ -110,7 +111,7 @@ class LocalRuntime final : public core::Runtime {
   std::map<AccumulatorId, MergeAccumulator> accumulators_;
   int64_t next_task_ = 0;
   AppId app_id_{"local-1"};
-  core::StatusTracker status_{0, 0};
+  core::StatusListener status_{0, 0};
   ResourceAddresses resources_;
 };
 

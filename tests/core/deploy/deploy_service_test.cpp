@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "conf/keys.hpp"
 #include "core/deploy/client/app_client.hpp"
 #include "core/deploy/master/master_service.hpp"
 #include "core/deploy/master/recovery_log.hpp"

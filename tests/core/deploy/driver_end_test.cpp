@@ -1,6 +1,7 @@
 // A driver's end that is lost on its way: a worker and a master, and the connection between them.
 #include <catch2/catch.hpp>
 
+#include "conf/keys.hpp"
 #include "core/deploy/master/recovery.hpp"
 #include "tests/core/deploy/master/master_fixture.hpp"
 #include "tests/core/deploy/worker/worker_fixture.hpp"

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "conf/conf.hpp"
 #include "core/resources/resource_profile.hpp"
 
 using namespace tinderbox;

@@ -1,5 +1,6 @@
 // Pieces of every codec: what is sealed is read, what is damaged or made up is refused.
 #include "core/shuffle/block.hpp"
+#include "conf/keys.hpp"
 
 #include <xxhash.h>
 

@@ -6,6 +6,7 @@
 #include "core/shuffle/map_status.hpp"
 #include "core/shuffle/number_table.hpp"
 #include "core/shuffle/wants.hpp"
+#include "net/wire/task_messages.hpp"
 #include "tests/core/api/local_runtime.hpp"
 
 #include <random>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "conf/keys.hpp"
 #include "tests/sim/roles/master.hpp"
 
 namespace tinderbox::sim {

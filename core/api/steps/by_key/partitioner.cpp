@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "core/api/operations/pair_rdd.hpp"
 
 namespace tinderbox::core {

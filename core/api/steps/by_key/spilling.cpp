@@ -1,5 +1,6 @@
 #include "core/api/steps/by_key/spilling.hpp"
 
+#include "conf/keys.hpp"
 #include "core/shuffle/task_setting.hpp"
 
 namespace tinderbox::core {

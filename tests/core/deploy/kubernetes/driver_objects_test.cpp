@@ -1,5 +1,6 @@
 // What submit creates: golden files for whole objects, then rules one by one.
 #include "core/deploy/kubernetes/objects/driver_objects.hpp"
+#include "conf/keys.hpp"
 
 #include "core/deploy/kubernetes/names.hpp"
 #include "tests/core/deploy/kubernetes/golden.hpp"

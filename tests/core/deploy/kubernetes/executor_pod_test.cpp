@@ -1,5 +1,6 @@
 // Executor pods: a golden file, then rules one by one.
 #include "core/deploy/kubernetes/objects/executor_pod.hpp"
+#include "conf/keys.hpp"
 
 #include "core/deploy/kubernetes/names.hpp"
 #include "tests/core/deploy/kubernetes/golden.hpp"

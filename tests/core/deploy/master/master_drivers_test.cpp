@@ -1,4 +1,5 @@
 // Drivers in cluster mode as the master sees them. Ids are those of spec/11, section M.
+#include "conf/keys.hpp"
 #include "tests/core/deploy/master/master_fixture.hpp"
 
 using namespace tinderbox;

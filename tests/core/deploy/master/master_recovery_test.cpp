@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "conf/keys.hpp"
 #include "tests/core/deploy/master/master_fixture.hpp"
 
 using namespace tinderbox;

@@ -1,4 +1,5 @@
 // Drivers on a worker. Ids are those of spec/11, section M.
+#include "conf/keys.hpp"
 #include "tests/core/deploy/worker/worker_fixture.hpp"
 
 using namespace tinderbox;

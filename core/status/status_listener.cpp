@@ -1,4 +1,4 @@
-#include "core/status/status_tracker.hpp"
+#include "core/status/status_listener.hpp"
 
 #include <algorithm>
 
@@ -6,12 +6,13 @@
 
 namespace tinderbox::core {
 
-StatusTracker::StatusTracker(size_t retained_jobs, size_t retained_stages, LookUp accumulator)
+StatusListener::StatusListener(size_t retained_jobs, size_t retained_stages, LookUp accumulator)
     : retained_jobs_(retained_jobs),
       retained_stages_(retained_stages),
       accumulator_(std::move(accumulator)) {}
 
-std::vector<JobId> StatusTracker::job_ids_for_group(const std::optional<std::string>& group) const {
+std::vector<JobId> StatusListener::job_ids_for_group(
+    const std::optional<std::string>& group) const {
   net::Lock lock(mutex_);
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_)
@@ -19,7 +20,7 @@ std::vector<JobId> StatusTracker::job_ids_for_group(const std::optional<std::str
   return ids;
 }
 
-std::vector<JobId> StatusTracker::job_ids_for_tag(const std::string& tag) const {
+std::vector<JobId> StatusListener::job_ids_for_tag(const std::string& tag) const {
   net::Lock lock(mutex_);
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_)
@@ -27,7 +28,7 @@ std::vector<JobId> StatusTracker::job_ids_for_tag(const std::string& tag) const 
   return ids;
 }
 
-std::vector<JobId> StatusTracker::active_job_ids() const {
+std::vector<JobId> StatusListener::active_job_ids() const {
   net::Lock lock(mutex_);
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_)
@@ -35,18 +36,18 @@ std::vector<JobId> StatusTracker::active_job_ids() const {
   return ids;
 }
 
-std::vector<StageId> StatusTracker::active_stage_ids() const {
+std::vector<StageId> StatusListener::active_stage_ids() const {
   net::Lock lock(mutex_);
   return {active_stages_.begin(), active_stages_.end()};
 }
 
-std::optional<JobInfo> StatusTracker::job_info(JobId job) const {
+std::optional<JobInfo> StatusListener::job_info(JobId job) const {
   net::Lock lock(mutex_);
   const auto it = jobs_.find(job);
   return it == jobs_.end() ? std::nullopt : std::optional(it->second.info);
 }
 
-std::optional<StageStatus> StatusTracker::stage_info(StageId stage) const {
+std::optional<StageStatus> StatusListener::stage_info(StageId stage) const {
   net::Lock lock(mutex_);
   const auto it = stages_.find(stage);
   if (it == stages_.end()) return std::nullopt;
@@ -59,20 +60,20 @@ std::optional<StageStatus> StatusTracker::stage_info(StageId stage) const {
   return status;
 }
 
-std::vector<ExecutorStatus> StatusTracker::executor_infos() const {
+std::vector<ExecutorStatus> StatusListener::executor_infos() const {
   net::Lock lock(mutex_);
   std::vector<ExecutorStatus> all;
   for (const auto& [id, executor] : executors_) all.push_back(executor.progress);
   return all;
 }
 
-void StatusTracker::on_events(std::span<const ListenerEvent> events) {
+void StatusListener::on_events(std::span<const ListenerEvent> events) {
   net::Lock lock(mutex_);
   for (const ListenerEvent& event : events)
     std::visit([&](const auto& e) REQUIRES(mutex_) { apply(e); }, event);
 }
 
-void StatusTracker::apply(const JobStarted& e) {
+void StatusListener::apply(const JobStarted& e) {
   Job job{{e.job, {}, JobStatus::Running}, {}, job_tags(e.properties)};
   for (const StageInfo& stage : e.stages) job.info.stages.push_back(stage.stage);
   if (const auto group = e.properties.find(kJobGroup); group != e.properties.end())
@@ -80,7 +81,7 @@ void StatusTracker::apply(const JobStarted& e) {
   jobs_[e.job] = std::move(job);
 }
 
-void StatusTracker::apply(const JobEnded& e) {
+void StatusListener::apply(const JobEnded& e) {
   const auto it = jobs_.find(e.job);
   if (it == jobs_.end()) return;
   it->second.info.status = e.succeeded ? JobStatus::Succeeded : JobStatus::Failed;
@@ -89,7 +90,7 @@ void StatusTracker::apply(const JobEnded& e) {
     jobs_.erase(ended_jobs_.front());
 }
 
-void StatusTracker::apply(const StageSubmitted& e) {
+void StatusListener::apply(const StageSubmitted& e) {
   const StageInfo& s = e.stage;
   stages_[s.stage] = {s.stage, s.attempt, s.name, s.submitted, s.num_tasks, 0, 0, 0};
   added_.erase(s.stage);
@@ -97,7 +98,7 @@ void StatusTracker::apply(const StageSubmitted& e) {
   std::erase(ended_stages_, s.stage);
 }
 
-void StatusTracker::apply(const StageCompleted& e) {
+void StatusListener::apply(const StageCompleted& e) {
   if (active_stages_.erase(e.stage.stage) == 0) return;
   ended_stages_.push_back(e.stage.stage);
   for (; ended_stages_.size() > retained_stages_; ended_stages_.pop_front()) {
@@ -106,19 +107,19 @@ void StatusTracker::apply(const StageCompleted& e) {
   }
 }
 
-StageStatus* StatusTracker::attempt_of(const TaskInfo& task) {
+StageStatus* StatusListener::attempt_of(const TaskInfo& task) {
   const auto it = stages_.find(task.stage);
   const bool is = it != stages_.end() && it->second.attempt == task.stage_attempt;
   return is ? &it->second : nullptr;
 }
 
-void StatusTracker::apply(const TaskStarted& e) {
+void StatusListener::apply(const TaskStarted& e) {
   if (StageStatus* stage = attempt_of(e.task)) ++stage->num_active_tasks;
   const auto executor = executors_.find(e.task.executor);
   if (executor != executors_.end()) ++executor->second.progress.num_running_tasks;
 }
 
-void StatusTracker::apply(const TaskEnded& e) {
+void StatusListener::apply(const TaskEnded& e) {
   if (StageStatus* stage = attempt_of(e.task)) {
     if (stage->num_active_tasks > 0) --stage->num_active_tasks;
     if (e.kind() == TaskEndKind::Success)
@@ -134,13 +135,13 @@ void StatusTracker::apply(const TaskEnded& e) {
   running = std::max(running - 1, 0);
 }
 
-void StatusTracker::apply(const ExecutorJoined& e) {
+void StatusListener::apply(const ExecutorJoined& e) {
   executors_[e.executor].progress = {e.executor, e.host, 0, 0};
 }
 
-void StatusTracker::apply(const ExecutorRemoved& e) { executors_.erase(e.executor); }
+void StatusListener::apply(const ExecutorRemoved& e) { executors_.erase(e.executor); }
 
-void StatusTracker::apply(const BlockUpdated& e) {
+void StatusListener::apply(const BlockUpdated& e) {
   const auto it = executors_.find(e.executor);
   if (it == executors_.end()) return;
   auto& [progress, blocks] = it->second;

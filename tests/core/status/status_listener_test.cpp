@@ -1,4 +1,4 @@
-#include "core/status/status_tracker.hpp"
+#include "core/status/status_listener.hpp"
 
 #include "tests/pch.hpp"
 
@@ -47,7 +47,7 @@ BlockUpdated cached(const std::string& executor, const std::string& block, int64
 }
 
 struct Tracked {
-  StatusTracker tracker{2, 2};
+  StatusListener tracker{2, 2};
   void hear(std::vector<ListenerEvent> events) { tracker.on_events(events); }
 };
 
