@@ -12,6 +12,7 @@
 // clang-format on
 #pragma once
 
+#include "conf/conf.hpp"
 #include "core/api/context.hpp"
 #include "core/api/input/text.hpp"
 #include "core/api/operations/barrier.hpp"

@@ -1,5 +1,5 @@
-// An application outside the tree's own build: prints the sum 1 + 2 + … + N. It asks for the status
-// and hears events, too, with the one header that an application includes.
+// An application outside the tree's own build: prints the sum 1 + 2 + … + N. It asks for a setting
+// and the status and hears events, too, with the one header that an application includes.
 #include <iostream>
 #include <tinderbox.hpp>
 
@@ -13,6 +13,7 @@ struct Heard : tinderbox::core::Listener {
 static int sum_up_to(tinderbox::Context& context, std::span<const std::string> args) {
   context.add_listener(std::make_shared<Heard>());
   auto numbers = context.range(1, std::stoll(args[0]) + 1);
+  if (context.conf().find("spark.app.id") == std::nullopt) return 1;
   if (!context.status_tracker().active_job_ids().empty()) return 1;
   std::cout << numbers.reduce([](int64_t a, int64_t b) { return a + b; }) << "\n";
   return 0;
