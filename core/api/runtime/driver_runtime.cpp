@@ -92,6 +92,7 @@ class RealDriverRuntime final : public DriverRuntime {
     loop_->post([this] { backend_->start(*board_); });
     thread_ = std::thread([this] { loop_->run(); });
     wait_for_registration();
+    told_ = conf_.with(conf::kAppId, app_.value);
     wait_for_executors();
   }
 
@@ -124,7 +125,7 @@ class RealDriverRuntime final : public DriverRuntime {
     int32_t known = backend_->known_cores();
     return known > 0 ? known : std::max(2, cores_.load());
   }
-  const conf::Conf& conf() const override { return conf_; }
+  const conf::Conf& conf() const override { return told_; }
   const ResourceAddresses& resources() const override { return resources_; }
   net::Files& files() override { return *blocks_->files; }
 
@@ -456,6 +457,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
 
   const conf::Conf conf_;
+  conf::Conf told_;  // to the application: with the id that it was given
   const std::string host_;
   std::unique_ptr<net::PollLoop> loop_;
   JobWaiters waiters_;

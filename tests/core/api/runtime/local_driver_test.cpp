@@ -106,6 +106,12 @@ int square_at_last(int x) {
 
 }  // namespace
 
+TEST_CASE("the settings tell the id that the application was given", "[local_driver]") {
+  LocalDriver d;
+  REQUIRE_FALSE(d.context.application_id().empty());
+  CHECK(d.context.conf().find("spark.app.id") == d.context.application_id());
+}
+
 TEST_CASE("D46 an accumulator whose add or merge throws leaves the others and the context usable",
           "[local_driver]") {
   LocalDriver d;
