@@ -243,7 +243,7 @@ format: lint-packages
 	@clang-format-16 -i $(FORMATTED)
 TIDY_FLAGS := -std=c++20 $(MARCH) $(WARNINGS) -Wthread-safety -Wno-unknown-warning-option
 $(B)/tidy/bench/%.ok: EXTRA := -I$(B)/include
-$(B)/tidy/bench/%.ok: $(B)/include/tinderbox.hpp
+$(patsubst %,$(B)/tidy/%.ok,$(wildcard bench/*.cpp)): $(B)/include/tinderbox.hpp
 $(B)/tidy/%.ok: % .clang-tidy $(B)/libraries | lint-packages
 	@mkdir -p $(@D); echo "  tidy $<"; $(CXX) $(CPPFLAGS) $(EXTRA) -std=c++20 -MM -MP -MF $(@:.ok=.d) -MT $@ $< && \
 	  { clang-tidy-16 --quiet $< -- $(CPPFLAGS) $(EXTRA) $(TIDY_FLAGS) > $@.log 2>&1 || { cat $@.log; exit 1; }; } && touch $@

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "conf/conf.hpp"
+#include "conf/keys.hpp"
 #include "conf/known_keys.hpp"
 
 namespace tinderbox::conf {
