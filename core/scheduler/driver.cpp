@@ -132,8 +132,10 @@ void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {
   if (slot < 0) return;
   const ExecutorId& id = executors_.at(slot).id;
   for (BlockUpdate& block : m.blocks) {
+    if (replication_.unwanted(slot, block)) continue;
+    const bool put = replication_.is_put(slot, block);
     if (!blocks_.update(id, block)) return;  // the next heartbeat's answer asks for all of them
-    replication_.updated(block.block, turn);
+    if (put) replication_.put(block.block, turn);
     BlockUpdated& event = turn.post<BlockUpdated>();
     event.executor = id;
     event.block = std::move(block);

@@ -1,5 +1,9 @@
-// Makes copies of cached partitions until each has as many holders as its level says, and again
-// when a holder is lost. Source: Spark BlockManager.replicate, BlockManagerMasterEndpoint.
+// Makes copies of cached partitions when they are put until each has as many holders as its level
+// says, and again when a holder is lost. Source: Spark BlockManager.replicate,
+// BlockManagerMasterEndpoint.
+//
+// A copy that a holder throws out is not made again: where memory is short the new one would throw
+// out another, and so on without end.
 //
 // There the process that stored a block pushes it to peers; here the driver, which knows all
 // holders, tells a peer to fetch it (TakeBlock), as for decommissioned executors.
@@ -23,8 +27,13 @@ class Replication {
               const BlockMaster& blocks)
       : options_(options), executors_(executors), blocks_(blocks) {}
 
-  /// A holder told of it; the table knows already.
-  void updated(const std::string& block, Turn& turn);
+  /// True: a copy came after its RDD was unpersisted, and goes once the question is answered; the
+  /// table must not know of it.
+  bool unwanted(int32_t slot, const BlockUpdate& update);
+  /// Before the table knows: the executor has it anew, not as one of our copies.
+  bool is_put(int32_t slot, const BlockUpdate& update) const;
+  /// The table knows already.
+  void put(const std::string& block, Turn& turn);
   /// Before the table forgets what it held.
   void executor_leaves(int32_t slot);
   /// After that.
@@ -41,12 +50,20 @@ class Replication {
     std::string block;
   };
   struct Copying {
-    std::set<int32_t> asked, failed;  // slots
+    int32_t left = 0;                  // copies to ask for
+    std::set<int32_t> asked, failed;   // slots
+    std::map<int32_t, bool> unwanted;  // slots asked before it was unpersisted: told they have it?
   };
   /// −1: none; kBusy: none now.
   int32_t choose(const std::string& block, const Copying& copying) const;
+  int32_t missing(const std::string& block, const Copying& copying) const;
+  bool wants_more(const std::string& block, const Copying& copying) const;
+  bool over(const std::string& block, const Copying& copying) const;
+  void want_all(const std::string& block);
   void copy(const std::string& block, Turn& turn);
   void ask(const std::string& block, int32_t peer, Copying& copying, Turn& turn);
+  void answered(int32_t by, const std::string& block, const BlockTaken& answer, Turn& turn);
+  std::set<std::string> take_back(int32_t slot);
   void serve_waiting(Turn& turn);
   void settle(const std::string& block);
 

@@ -12,13 +12,14 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// Executors A and B on host h1, C on h2, D on h3.
+using Hosts = std::map<std::string, std::string>;  // by executor
+const Hosts kFour = {{"A", "h1"}, {"B", "h1"}, {"C", "h2"}, {"D", "h3"}};
+const Hosts kTwo = {{"A", "h1"}, {"B", "h2"}};
+
 struct Copies : Cluster {
-  explicit Copies(DriverOptions options = test_options()) : Cluster(std::move(options)) {
-    executor("A", 4, "h1");
-    executor("B", 4, "h1");
-    executor("C", 4, "h2");
-    executor("D", 4, "h3");
+  explicit Copies(DriverOptions options = test_options(), const Hosts& executors = kFour)
+      : Cluster(std::move(options)) {
+    for (const auto& [id, host] : executors) executor(id, 4, host);
   }
   void cached(const std::string& executor, const std::string& block, int32_t copies) {
     from(executor, BlockUpdates{ExecutorId{executor}, {update(block, true, copies)}});
@@ -54,6 +55,7 @@ struct Copies : Cluster {
     takes.pop_front();
     from(t.executor, BlockTaken{t.what.request, false, "its disk is full"});
   }
+  size_t holders(const std::string& block) const { return driver.blocks().locations(block).size(); }
   bool warned(const std::string& text) const {
     return std::any_of(logs.begin(), logs.end(), [&](const Log& l) {
       return l.level == Level::Warn && l.line.find(text) != std::string::npos;
@@ -161,6 +163,98 @@ TEST_CASE("what was removed meanwhile is copied no more", "[replication]") {
   c.on(UnpersistRdd{RddId{2}});
   while (!c.takes.empty()) c.refuses();
   CHECK(c.asked() == "-");
+}
+
+TEST_CASE("a copy that was thrown out for another one is not made again", "[replication]") {
+  Copies c(test_options(), kTwo);
+  c.cached("A", "rdd_1_0", 2);
+  c.takes_it();
+  c.cached("A", "rdd_2_0", 2);
+  CHECK(c.asked() == "B rdd_2_0 of A");
+  c.dropped("B", "rdd_1_0");
+  CHECK(c.takes.size() == 1);
+  c.takes_it();
+  CHECK(c.asked() == "-");
+  BlockUpdate on_disk = Copies::update("rdd_1_0", true, 2);
+  on_disk.in_memory = false;
+  on_disk.on_disk = true;
+  c.from("A", BlockUpdates{ExecutorId{"A"}, {on_disk}});
+  CHECK(c.asked() == "-");
+  CHECK(c.holders("rdd_1_0") == 1);
+}
+
+TEST_CASE("a copy whose first holder throws it out meanwhile is not copied back", "[replication]") {
+  Copies c(test_options(), kTwo);
+  c.cached("A", "rdd_1_0", 2);
+  c.dropped("A", "rdd_1_0");
+  c.takes_it();
+  CHECK(c.asked() == "-");
+  CHECK(c.holders("rdd_1_0") == 1);
+}
+
+TEST_CASE("a block that is put anew is copied anew", "[replication]") {
+  Copies c(test_options(), kTwo);
+  c.cached("A", "rdd_1_0", 2);
+  c.takes_it();
+  c.dropped("A", "rdd_1_0");
+  c.dropped("B", "rdd_1_0");
+  CHECK(c.asked() == "-");
+  c.cached("B", "rdd_1_0", 2);
+  CHECK(c.asked() == "A rdd_1_0 of B");
+  c.takes_it();
+  CHECK(c.asked() == "-");
+  CHECK(c.holders("rdd_1_0") == 2);
+}
+
+TEST_CASE("a copy that comes after its RDD was unpersisted is removed", "[replication]") {
+  Copies c;
+  c.cached("A", "rdd_2_0", 2);
+  CHECK(c.asked() == "C rdd_2_0 of A");
+  c.on(UnpersistRdd{RddId{2}});
+  c.takes_it();
+  CHECK(c.messages<RemoveBlocks>("C") == std::vector{RemoveBlocks{{"rdd_2_0"}}});
+  CHECK(c.asked() == "-");
+  CHECK(c.holders("rdd_2_0") == 0);
+}
+
+TEST_CASE("who refuses it keeps nothing that it told of before", "[replication]") {
+  const bool told = GENERATE(true, false);
+  Copies c;
+  c.cached("A", "rdd_2_0", 2);
+  c.on(UnpersistRdd{RddId{2}});
+  if (told) c.cached("C", "rdd_2_0", 2);
+  c.refuses();
+  CHECK(c.messages<RemoveBlocks>("C").size() == (told ? 1U : 0U));
+  CHECK(c.holders("rdd_2_0") == 0);
+  c.cached("C", "rdd_2_0", 2);
+  CHECK(c.holders("rdd_2_0") == 1);
+}
+
+TEST_CASE("an RDD that is persisted again is kept, and copied when old copies are gone",
+          "[replication]") {
+  Copies c(test_options(), kTwo);
+  c.cached("A", "rdd_2_0", 2);
+  c.on(UnpersistRdd{RddId{2}});
+  c.cached("A", "rdd_2_0", 2);
+  CHECK(c.takes.size() == 1);
+  c.takes_it();
+  CHECK(c.messages<RemoveBlocks>("B").size() == 1);
+  CHECK(c.holders("rdd_2_0") == 1);
+  CHECK(c.asked() == "B rdd_2_0 of A");
+  c.takes_it();
+  CHECK(c.asked() == "-");
+  CHECK(c.holders("rdd_2_0") == 2);
+}
+
+TEST_CASE("who was to take an old copy is lost: another one takes the new one", "[replication]") {
+  Copies c(test_options(), kTwo);
+  c.cached("A", "rdd_2_0", 2);
+  c.on(UnpersistRdd{RddId{2}});
+  c.cached("A", "rdd_2_0", 2);
+  c.takes.clear();
+  c.executor("C");
+  c.lose("B", 0);
+  CHECK(c.asked() == "C rdd_2_0 of A");
 }
 
 TEST_CASE("an application with one executor has one copy, and says so once", "[replication]") {
