@@ -186,6 +186,11 @@ Bytes zstandard(std::string_view bytes) {
   return out;
 }
 
+/// Of a web server's URL what names the file: a query may end in anything.
+std::string_view without_query(std::string_view name) {
+  return place_of(name) == Place::Web ? name.substr(0, name.find_first_of("?#")) : name;
+}
+
 }  // namespace
 
 std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t offset, int64_t end) {
@@ -194,6 +199,7 @@ std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t off
 }
 
 Compression compression_of(std::string_view name) {
+  name = without_query(name);
   if (name.ends_with(".gz") || name.ends_with(".gzip")) return Compression::Gzip;
   if (name.ends_with(".deflate")) return Compression::Deflate;
   return name.ends_with(".zst") ? Compression::Zstd : Compression::None;
@@ -215,7 +221,7 @@ std::string_view suffix_of(Compression how) {
 
 std::string_view unreadable_suffix(std::string_view name) {
   for (const std::string_view suffix : {".bz2", ".lz4", ".xz", ".snappy"})
-    if (name.ends_with(suffix)) return suffix;
+    if (without_query(name).ends_with(suffix)) return suffix;
   return {};
 }
 

@@ -24,8 +24,8 @@ std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadFile> file, int64_t off
 
 /// Deflate: zlib's format, which Hadoop calls its default codec.
 enum class Compression : uint8_t { None, Gzip, Zstd, Deflate };
-/// By the suffix of a name: .gz, .zst, .deflate; None for all others, also for those that are
-/// compressed in another way (see unreadable_suffix()).
+/// By the suffix of a name, of a web server's URL before its query: .gz, .zst, .deflate; None for
+/// all others, also for those that are compressed in another way (see unreadable_suffix()).
 Compression compression_of(std::string_view name);
 /// The suffix of what is compressed so: .gz, .zst, .deflate.
 std::string_view suffix_of(Compression how);

@@ -20,6 +20,8 @@ namespace {
 
 /// From this size on a view maps the file instead of copying it.
 constexpr int64_t kMapFrom = 1 << 20;
+/// Each failed one was a step of somebody else in the same tree.
+constexpr int kMostRemovals = 100;
 
 Error system_error(const char* what, const std::string& path, int number = errno) {
   return Error{std::string("cannot ") + what + " " + path + ": " + std::strerror(number)};
@@ -159,6 +161,12 @@ FileStat stat_of(const struct stat& s) {
                   .modified = s.st_mtim.tv_sec * 1000LL + s.st_mtim.tv_nsec / 1'000'000};
 }
 
+/// Null at the end, with errno 0, and on an error.
+const dirent* next_entry(DIR* directory) {
+  errno = 0;
+  return ::readdir(directory);
+}
+
 constexpr std::string_view kTemporary = ".tmp";
 bool is_temporary(std::string_view name) {
   return name.starts_with('.') && name.ends_with(kTemporary);
@@ -203,10 +211,14 @@ class RealFiles : public Files {
   }
 
   Result<bool> remove_tree(const std::string& path) override {
-    std::error_code error;
-    const auto removed = std::filesystem::remove_all(path, error);
-    if (error) return system_error("remove", path, error.value());
-    return removed > 0;
+    for (int removal = 1;; ++removal) {
+      std::error_code error;
+      const auto removed = std::filesystem::remove_all(path, error);
+      if (!error) return removed > 0 || removal > 1;
+      // An entry vanished or came while its directory was emptied.
+      const bool passing = error.value() == ENOENT || error.value() == ENOTEMPTY;
+      if (!passing || removal == kMostRemovals) return system_error("remove", path, error.value());
+    }
   }
 
   Result<bool> rename(const std::string& from, const std::string& to) override {
@@ -218,13 +230,16 @@ class RealFiles : public Files {
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(directory.c_str()), ::closedir);
     if (!dir) return system_error("list", directory);
     std::vector<FileEntry> entries;
-    while (const dirent* entry = ::readdir(dir.get())) {
+    while (const dirent* entry = next_entry(dir.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      struct stat s {};  // an entry that vanished meanwhile is no entry
-      if (::fstatat(::dirfd(dir.get()), entry->d_name, &s, 0) != 0) continue;
-      entries.push_back({std::string(name), stat_of(s)});
+      struct stat s {};
+      if (::fstatat(::dirfd(dir.get()), entry->d_name, &s, 0) == 0)
+        entries.push_back({std::string(name), stat_of(s)});
+      else if (errno != ENOENT)  // what vanished meanwhile, or links to nothing, is no entry
+        return system_error("look at", directory + "/" + entry->d_name);
     }
+    if (errno != 0) return system_error("list", directory);
     std::sort(entries.begin(), entries.end(),
               [](const FileEntry& a, const FileEntry& b) { return a.name < b.name; });
     return entries;

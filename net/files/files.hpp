@@ -74,11 +74,12 @@ class Files {
   virtual Result<std::unique_ptr<WriteFile>> append(const std::string& path) = 0;
   /// False: there was no such file.
   virtual Result<bool> remove(const std::string& path) = 0;
-  /// A directory and all that it holds. False: there was no such directory.
+  /// A directory and all that it holds, also while others remove it. False: there was no such
+  /// directory.
   virtual Result<bool> remove_tree(const std::string& path) = 0;
   /// Replaces `to`.
   virtual Result<bool> rename(const std::string& from, const std::string& to) = 0;
-  /// Sorted by name; hidden files too.
+  /// Sorted by name; hidden files too, links to nothing not.
   virtual Result<std::vector<FileEntry>> list(const std::string& directory) = 0;
   /// With its parents. False: it was there already.
   virtual Result<bool> make_directories(const std::string& path) = 0;

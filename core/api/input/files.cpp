@@ -88,8 +88,7 @@ class FixedRecordsCursor final : public Cursor<std::string_view> {
     const auto wanted =
         static_cast<size_t>(std::min<int64_t>(left_, static_cast<int64_t>(buffer_.size())));
     const size_t got = or_throw(bytes_->read(buffer_.data(), wanted));
-    if (got != wanted && !to_the_end_)
-      throw std::runtime_error("'" + shown_path(path_) + "' became shorter while it was read");
+    if (got != wanted && !to_the_end_) fail_shorter(path_);
     require_whole(path_, static_cast<int64_t>(got % length_));
     left_ = got == wanted ? left_ - static_cast<int64_t>(got) : 0;
     context_.metrics.input_bytes += static_cast<int64_t>(got);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/api/input/skipping.hpp"
 #include "core/plan/or_throw.hpp"
 #include "net/process/environment.hpp"
 
@@ -230,13 +231,20 @@ void SequenceReader::read_codec(std::string_view name) {
                            "ZStandardCodec or without compression");
 }
 
+void SequenceReader::require_whole(int64_t end) const {
+  if (end_ != kToTheEnd && end < end_) fail_shorter(path_);
+}
+
 void SequenceReader::find_marker() {
   const Bytes wanted = escaped(header_.marker);
   while (file_.position() < end_) {
     const std::string_view bytes = file_.peek(kWindow);
     const size_t found = bytes.find(wanted);
     if (found != std::string_view::npos) return file_.skip(found);
-    if (bytes.size() < kWindow) break;
+    if (bytes.size() < kWindow) {
+      require_whole(file_.position() + static_cast<int64_t>(bytes.size()));
+      break;
+    }
     // Its end may hold the beginning of a marker.
     file_.skip(bytes.size() - wanted.size() + 1);
   }
@@ -246,7 +254,10 @@ void SequenceReader::find_marker() {
 bool SequenceReader::at_record() {
   while (true) {
     std::string_view next = file_.peek(kEscapedMarker);
-    if (next.empty()) return false;
+    if (next.empty()) {
+      require_whole(file_.position());
+      return false;
+    }
     if (next.size() < sizeof kEscape) malformed("the file is cut short");
     if (take_big_endian<int32_t>(next) != kEscape) {
       if (header_.layout == Layout::Blocks) malformed("no marker where a block begins");

@@ -112,6 +112,8 @@ class SequenceReader {
 
   void read_header();
   void read_codec(std::string_view name);
+  /// The file is over at `end`. Errors: throws when it was longer as it was listed.
+  void require_whole(int64_t end) const;
   /// To the first marker of the split, or past its end.
   void find_marker();
   /// Passes markers. False: the next one belongs to another split, or the file is over.

@@ -23,4 +23,8 @@ bool SkippedFiles::skips(const std::string& path, const std::exception& why) con
   return true;
 }
 
+void fail_shorter(const std::string& path) {
+  throw std::runtime_error("'" + shown_path(path) + "' became shorter while it was read");
+}
+
 }  // namespace tinderbox::core

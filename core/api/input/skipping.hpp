@@ -25,6 +25,9 @@ class SkippedFiles {
   bool missing_, corrupt_;
 };
 
+/// Of a file that ends before what it held when it was listed. Errors: throws std::runtime_error.
+[[noreturn]] void fail_shorter(const std::string& path);
+
 /// The records of a file, as far as it can be read. What its reader throws is a std::runtime_error;
 /// what is thrown by whoever takes the records passes.
 template <class T>

@@ -42,8 +42,10 @@ class LineCursor final : public Cursor<std::string_view> {
   LineCursor(TaskContext& context, std::unique_ptr<net::ByteSource> bytes, const InputSplit& split)
       : context_(context),
         bytes_(std::move(bytes)),
-        read_at_(before(split)),
+        path_(split.path),
+        to_the_end_(split.length == kToTheEnd),
         end_(split.offset + split.length),
+        read_at_(before(split)),
         skip_first_(split.offset > 0),
         done_(split.length == 0) {
     buffer_.resize(
@@ -63,6 +65,8 @@ class LineCursor final : public Cursor<std::string_view> {
     if (done_) return false;
     refill();
     const bool going = push_lines(out);
+    // What is left is a line whose end is lost.
+    if (going && eof_ && !done_) fail_shorter(path_);
     return going && !done_;
   }
 
@@ -81,29 +85,35 @@ class LineCursor final : public Cursor<std::string_view> {
     context_.metrics.input_bytes += static_cast<int64_t>(got);
   }
   int64_t offset_of(size_t pos) const { return read_at_ - static_cast<int64_t>(have_ - pos); }
+  /// All that the split should have is read, and no line goes on behind it.
+  bool ended() const { return eof_ && (to_the_end_ || read_at_ >= end_); }
+
+  /// Passes the previous split's line. It may be longer than memory, so nothing of it is kept.
+  void skip_first() {
+    const auto* newline =
+        static_cast<const char*>(std::memchr(buffer_.data() + pos_, '\n', have_ - pos_));
+    pos_ = newline ? static_cast<size_t>(newline - buffer_.data()) + 1 : have_;
+    skip_first_ = !newline;
+  }
 
   bool push_lines(Sink<std::string_view> out) {
+    if (skip_first_) skip_first();
     const char* data = buffer_.data();
     // Positions from here on belong to the next split.
     const int64_t limit = end_ - offset_of(0);
     int64_t records = 0;
     bool going = true;
     while (going) {
-      if (!skip_first_ && static_cast<int64_t>(pos_) >= limit) {
+      if (static_cast<int64_t>(pos_) >= limit) {
         done_ = true;
         break;
       }
       const auto* newline = static_cast<const char*>(std::memchr(data + pos_, '\n', have_ - pos_));
-      if (!newline && !eof_) break;
+      if (!newline && !ended()) break;
       size_t line_end = newline ? static_cast<size_t>(newline - data) : have_;
       const size_t line_start = pos_;
       pos_ = newline ? line_end + 1 : have_;
       if (!newline) done_ = true;
-      if (skip_first_) {
-        skip_first_ = false;
-        if (done_) break;
-        continue;
-      }
       if (!newline && line_start == have_) break;
       if (newline && line_end > line_start && data[line_end - 1] == '\r') --line_end;
       ++records;
@@ -119,8 +129,10 @@ class LineCursor final : public Cursor<std::string_view> {
 
   TaskContext& context_;
   std::unique_ptr<net::ByteSource> bytes_;
+  const std::string path_;
+  const bool to_the_end_;
+  const int64_t end_;
   int64_t read_at_;  // where the next read begins
-  int64_t end_;
   bool skip_first_;
   bool at_front_ = !skip_first_;  // of the file
   bool done_;

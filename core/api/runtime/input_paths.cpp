@@ -36,18 +36,44 @@ std::vector<std::string> split_list(const std::string& paths) {
   return parts;
 }
 
-/// a{b,c}d → abd, acd.
-std::vector<std::string> expand_braces(const std::string& pattern) {
-  const size_t open = pattern.find('{');
-  const size_t close = pattern.find('}', open);
-  if (open == std::string::npos || close == std::string::npos) return {pattern};
-  std::vector<std::string> all;
-  for (const auto& choice : split_list(pattern.substr(open + 1, close - open - 1))) {
-    for (auto& rest : expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1))) {
-      all.push_back(std::move(rest));
-    }
+/// Where the next braces from `from` on open and close, those inside them skipped.
+std::optional<std::pair<size_t, size_t>> find_braces(const std::string& pattern, size_t from) {
+  int depth = 0;
+  size_t open = 0;
+  for (size_t at = from; at < pattern.size(); ++at) {
+    if (pattern[at] == '\\')
+      ++at;
+    else if (pattern[at] == '{' && depth++ == 0)
+      open = at;
+    else if (pattern[at] == '}' && depth > 0 && --depth == 0)
+      return std::pair(open, at);
   }
-  return all;
+  return {};
+}
+
+/// a{b,c}d → abd, acd; also a{b,{c,d}}. If `across` only braces with a directory in them.
+std::vector<std::string> expand_braces(const std::string& pattern, bool across) {
+  size_t from = 0;
+  while (const auto braces = find_braces(pattern, from)) {
+    const auto [open, close] = *braces;
+    const std::string inside = pattern.substr(open + 1, close - open - 1);
+    from = close + 1;
+    if (across && inside.find('/') == std::string::npos) continue;
+    std::vector<std::string> all;
+    for (const auto& choice : split_list(inside))
+      for (auto& each :
+           expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1), across))
+        all.push_back(std::move(each));
+    return all;
+  }
+  return {pattern};
+}
+
+/// Of a directory's entry. What several of the braces' choices match is there once.
+bool fits(const std::vector<std::string>& choices, const std::string& name) {
+  return !hidden(name) && std::any_of(choices.begin(), choices.end(), [&](const auto& choice) {
+    return fnmatch(choice.c_str(), name.c_str(), FNM_PERIOD) == 0;
+  });
 }
 
 /// scheme://bucket before a key; empty: a path of this machine.
@@ -62,26 +88,30 @@ struct Match {
   std::optional<net::FileStat> stat;  // if a directory told it
 };
 
-/// One directory level after the other. A directory of this machine that can't be listed holds
-/// nothing.
+bool is_directory(net::Files& files, const std::string& path) {
+  const auto stat = files.stat(path);
+  return stat && *stat && (*stat)->directory;
+}
+
+/// One directory level after the other. What is no directory of this machine holds nothing.
 Result<std::vector<Match>> match(net::Files& files, const std::string& pattern) {
   const std::string root = root_of(pattern);
   const bool disk = root.empty();
   std::vector<Match> found{{root, {}}};
   for (const auto& part : std::filesystem::path(pattern.substr(root.size())).relative_path()) {
     std::vector<Match> next;
+    const auto choices = expand_braces(part.native(), false);
     for (const auto& [base, stat] : found) {
       if (!is_glob(part.native())) {
         next.push_back({base + "/" + part.native(), {}});
         continue;
       }
-      const auto entries = files.list(base.empty() ? "/" : base);
-      if (!entries && !disk) return entries.error();
+      const std::string directory = base.empty() ? "/" : base;
+      const auto entries = files.list(directory);
+      if (!entries && (!disk || is_directory(files, directory))) return entries.error();
       if (!entries) continue;
-      for (const auto& entry : *entries) {
-        if (!hidden(entry.name) && fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0)
-          next.push_back({base + "/" + entry.name, entry.stat});
-      }
+      for (const auto& entry : *entries)
+        if (fits(choices, entry.name)) next.push_back({base + "/" + entry.name, entry.stat});
     }
     found = std::move(next);
   }
@@ -131,7 +161,7 @@ class InputList {
 
   Result<bool> add_pattern(const std::string& path) {
     bool any = false;
-    for (const auto& pattern : expand_braces(path)) {
+    for (const auto& pattern : expand_braces(path, true)) {
       const auto matches = match(files_, pattern);
       if (!matches) return Error{kUnreadable + matches.error().message};
       for (const auto& [found, known] : *matches) {

@@ -48,20 +48,23 @@ OutputDirectory::OutputDirectory(Context& context, const std::string& path)
 void OutputDirectory::commit() {
   net::Files& files = context_.runtime().files();
   const std::string finishing = "Cannot finish " + shown_path(path_);
-  or_throw(sweep(), finishing);
+  sweep();
   auto marker = or_throw(files.create(path_ + "/_SUCCESS"), finishing);
   or_throw(marker->commit(), finishing);
 }
 
-void OutputDirectory::abort() { (void)sweep(); }
+void OutputDirectory::abort() { sweep(); }
 
-Result<bool> OutputDirectory::sweep() {
+void OutputDirectory::sweep() {
+  const auto warn_unless = [](const auto& swept) {
+    if (!swept) net::log(net::Level::Warn, "Output", swept.error().message);
+  };
   net::Files& files = context_.runtime().files();
-  if (parts_move(path_)) return files.remove_tree(path_ + kTemporary);
-  // The output is whole without it: a store may let its users write, but not list uploads.
-  if (const auto swept = files.discard_uncommitted(path_); !swept)
-    net::log(net::Level::Warn, "Output", swept.error().message);
-  return true;
+  // Attempts that lost may still be writing; a store may let its users write, but not list uploads.
+  if (parts_move(path_))
+    warn_unless(files.remove_tree(path_ + kTemporary));
+  else
+    warn_unless(files.discard_uncommitted(path_));
 }
 
 PartFile::PartFile(const std::string& directory, TaskContext& context, net::Compression how)
@@ -89,7 +92,10 @@ PartFile::~PartFile() {
 }
 
 void PartFile::flush() {
-  if (how_ != net::Compression::None && !buffer_.empty()) buffer_ = net::compressed(how_, buffer_);
+  // Of no records too there is a member: a file without any is not valid.
+  const bool compresses = how_ != net::Compression::None;
+  if (compresses && (!buffer_.empty() || file_->size() == 0))
+    buffer_ = net::compressed(how_, buffer_);
   or_throw(file_->append(buffer_), "Cannot write " + attempt_path_);
   context_.metrics.output_bytes += static_cast<int64_t>(buffer_.size());
   buffer_.clear();

@@ -29,8 +29,8 @@ class OutputDirectory {
   void abort();
 
  private:
-  /// Removes what attempts left behind.
-  Result<bool> sweep();
+  /// Removes what attempts left behind, as far as it can: the output is whole without it.
+  void sweep();
   Context& context_;
   std::string path_;
 };

@@ -2,8 +2,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "net/files/files.hpp"
 #include "net/process/file_lock.hpp"
@@ -192,6 +196,38 @@ TEST_CASE("missing files, directories and trees are told apart", "[files]") {
   CHECK(*s.files->remove_tree(s.path + "/d"));
   CHECK(s.names() == std::vector<std::string>{"g"});
   CHECK(*s.files->free_space(s.path) > 0);
+}
+
+TEST_CASE("a list lacks what links to nothing, and hides no other error", "[files]") {
+  Scratch s;
+  s.write("a", "1");
+  std::filesystem::create_symlink("none", s.path + "/dangling");
+  CHECK(s.names() == std::vector<std::string>{"a"});
+  std::filesystem::create_symlink("loop", s.path + "/loop");
+  const auto entries = s.files->list(s.path);
+  REQUIRE_FALSE(entries);
+  CHECK(entries.error().message ==
+        "cannot look at " + s.path + "/loop: " + std::string(std::strerror(ELOOP)));
+}
+
+TEST_CASE("two may remove one tree at the same time", "[files]") {
+  Scratch s;
+  const std::string tree = s.path + "/tree";
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 20; ++i) {
+      REQUIRE(s.files->make_directories(tree + "/" + std::to_string(i)));
+      s.write("tree/" + std::to_string(i) + "/f", "");
+    }
+    std::atomic<int> failed{0};
+    const auto remove = [&] {
+      if (!s.files->remove_tree(tree)) ++failed;
+    };
+    std::thread other(remove);
+    remove();
+    other.join();
+    CHECK(failed.load() == 0);
+    CHECK_FALSE(*s.files->stat(tree));
+  }
 }
 
 TEST_CASE("a locked file is nobody else's until its holder goes", "[files]") {

@@ -240,6 +240,21 @@ TEST_CASE("a file cut anywhere gives the records before the cut", "[sequence]") 
   }
 }
 
+TEST_CASE("a file that became shorter than its splits is refused", "[sequence]") {
+  const Records records = some_records(12, 30), first(records.begin(), records.begin() + 6);
+  for (const auto& header : {kHeader, header_of(Layout::Blocks, net::Compression::Gzip),
+                             header_of(Layout::Records, net::Compression::Deflate)}) {
+    const auto listed = static_cast<int64_t>(file_of(header, records, 3).size());
+    const Bytes left = file_of(header, first, 3);
+    const auto size = static_cast<int64_t>(left.size());
+    const File file(left);
+    CHECK(file.read(0, size) == first);
+    for (const int64_t from : {int64_t{0}, size - 1, size, listed - 1})
+      CHECK_THROWS_WITH(file.read(from, listed), Contains("became shorter while it was read"));
+    CHECK(file.read(0, kToTheEnd) == first);
+  }
+}
+
 TEST_CASE("a file with any byte changed is read or refused", "[sequence]") {
   const Records records = some_records(8, 30);
   for (const auto& header : {kHeader, header_of(Layout::Blocks, net::Compression::Deflate),

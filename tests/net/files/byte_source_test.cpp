@@ -1,0 +1,33 @@
+// How a file is compressed, by its name.
+#include "net/files/byte_source.hpp"
+
+#include "tests/pch.hpp"
+
+using namespace tinderbox;
+using net::Compression;
+
+TEST_CASE("a suffix tells how a file is compressed, of a URL the one before its query", "[files]") {
+  struct Case {
+    std::string name;
+    Compression how;
+    std::string unreadable;
+  };
+  const Case cases[] = {
+      {"/d/x.gz", Compression::Gzip, ""},
+      {"/d/x?y.gz", Compression::Gzip, ""},
+      {"/d/x.gz?y", Compression::None, ""},
+      {"s3a://b/x#y.deflate", Compression::Deflate, ""},
+      {"http://h/x.gz", Compression::Gzip, ""},
+      {"http://h/x.gz?signature=a/b", Compression::Gzip, ""},
+      {"https://h/x.zst#part", Compression::Zstd, ""},
+      {"https://h/x?of=y.gz", Compression::None, ""},
+      {"/d/x?y.bz2", Compression::None, ".bz2"},
+      {"http://h/x.bz2?signature=a", Compression::None, ".bz2"},
+      {"http://h/x?of=y.xz", Compression::None, ""},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    CHECK(net::compression_of(c.name) == c.how);
+    CHECK(net::unreadable_suffix(c.name) == c.unreadable);
+  }
+}
