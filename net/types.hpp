@@ -57,6 +57,8 @@ using DriverId = Name<struct DriverTag>;
 /// What went wrong, for a person.
 struct Error {
   std::string message;
+  /// A disk of this process failed: who sent what was to be written is not to blame.
+  bool own_disk = false;
   bool operator==(const Error&) const = default;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/executor/task_services.hpp"
 #include "core/storage/block_id.hpp"
+#include "net/wire/codec.hpp"
 
 namespace tinderbox::core {
 
@@ -70,7 +71,7 @@ Result<BroadcastHeader> ExecutorServices::broadcast_header(BroadcastId id) {
   Result<Payload> bytes = blocks_.read(name);
   if (!bytes && !options_.driver.executor.value.empty()) {
     bytes = fetch_one(options_.driver, name);
-    if (bytes) (void)blocks_.put(name, kMemoryAndDisk, *bytes, false);
+    if (bytes) (void)blocks_.put(name, kMemoryAndDisk, net::to_keep(*bytes), false);
   }
   if (!bytes) return Error{"Failed to get " + name + ": " + bytes.error().message};
   Result<BroadcastHeader> header = BroadcastHeader::decode(bytes->view());

@@ -1,6 +1,9 @@
 #include "core/shuffle/reader.hpp"
 
+#include <stdexcept>
+
 #include "core/shuffle/wants.hpp"
+#include "core/storage/block_id.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -25,7 +28,7 @@ namespace {
 ShuffleReader::ShuffleReader(TaskContext& context, const ShuffleRead& read)
     : context_(context), read_(read) {
   auto outputs = context.services->map_outputs(read.shuffle, context.epoch);
-  if (context.killed) throw TaskKilledException{};
+  if (context.kill_mark()) throw TaskKilledException{};
   if (!outputs) throw_fetch_failure(context, read, {}, {}, outputs.error().message);
   ShuffleWants wants = shuffle_wants(**outputs, read, *context.services);
   if (!wants.complete)
@@ -35,7 +38,7 @@ ShuffleReader::ShuffleReader(TaskContext& context, const ShuffleRead& read)
                             std::to_string(read.reduce));
   wants_ = std::move(wants.blocks);
   for (const BlockWant& want : wants_) bytes_ += want.size;
-  if (!wants_.empty()) stream_ = context.services->fetch(wants_, context.killed);
+  if (!wants_.empty()) stream_ = context.services->fetch(wants_, context.kill_mark());
 }
 
 std::optional<std::string_view> ShuffleReader::next() {
@@ -71,7 +74,7 @@ bool ShuffleReader::next_block() {
   group_.reset();
   if (!stream_) return false;
   auto fetched = stream_->next();
-  if (context_.killed) throw TaskKilledException{};
+  if (context_.kill_mark()) throw TaskKilledException{};
   if (!fetched) {
     stream_.reset();
     return false;
@@ -79,7 +82,7 @@ bool ShuffleReader::next_block() {
   current_ = fetched->index;
   member_ = 0;
   const BlockWant& want = wants_.at(current_);
-  if (!fetched->bytes) fail(fetched->bytes.error().message);
+  if (!fetched->bytes) not_fetched(fetched->bytes.error());
   block_ = std::move(*fetched->bytes);
   forgotten_ = 0;
   read_bytes_ += want.size;
@@ -117,6 +120,13 @@ std::string ShuffleReader::name() const {
   if (want.group.empty()) return want.block;
   return shuffle_range_block(read_.shuffle, want.group.at(member_).map_id, read_.reduce,
                              read_.reduce + read_.count);
+}
+
+/// A holder's good output must not be dropped because this process has no room for it.
+void ShuffleReader::not_fetched(const Error& error) {
+  if (!error.own_disk) fail(error.message);
+  throw std::runtime_error("cannot fetch " + shown_block(wants_[current_].block) + ": " +
+                           error.message);
 }
 
 void ShuffleReader::fail(const std::string& why) {

@@ -14,7 +14,8 @@ namespace tinderbox::core {
 
 /// Reads partitions of a shuffle, pieces in order of arrival.
 /// Errors: a missing, unreachable or damaged block throws FetchFailedException, with everything
-/// that the driver needs to make it again, also left in context.fetch_failure; a killed task throws
+/// that the driver needs to make it again, also left in context.fetch_failure; a block that only
+/// this process's own disk could not keep throws std::runtime_error; a killed task throws
 /// TaskKilledException. Thread: one task's.
 class ShuffleReader {
  public:
@@ -34,6 +35,7 @@ class ShuffleReader {
   void next_of_group();
   void begin(std::string_view block);
   std::string name() const;
+  [[noreturn]] void not_fetched(const Error& error);
   [[noreturn]] void fail(const std::string& why);
 
   TaskContext& context_;

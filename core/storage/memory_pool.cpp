@@ -8,8 +8,9 @@ constexpr int kLooks = 50;  // that a task waits for its share
 
 }  // namespace
 
-int64_t MemoryPool::grant(TaskId task, int64_t bytes) const {
-  return std::clamp<int64_t>(share_of(held_.size()) - held_.at(task), 0, bytes);
+int64_t MemoryPool::grant(TaskId task, int64_t bytes) {
+  const int64_t held = held_[task];  // it counts among those who share
+  return std::clamp<int64_t>(share_of(held_.size()) - held, 0, bytes);
 }
 
 int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>& killed,
@@ -27,7 +28,7 @@ int64_t MemoryPool::acquire(TaskId task, int64_t bytes, const std::atomic<bool>&
       wanted = grant(task, bytes);
     }
     const int64_t given = std::clamp<int64_t>(left(), 0, wanted);
-    int64_t& held = held_.at(task);
+    int64_t& held = held_[task];
     const int64_t share = (size_ - use_.storage) / (2 * static_cast<int64_t>(held_.size()));
     if (given == bytes || held + given >= share || looks == kLooks || killed) {
       held += given;

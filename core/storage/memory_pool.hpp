@@ -50,8 +50,9 @@ class MemoryPool {
   int64_t share_of(size_t tasks) const REQUIRES(mutex_) {
     return (size_ - std::min(use_.storage, region_)) / static_cast<int64_t>(tasks);
   }
-  /// What task may have, of `bytes` more, as things are.
-  int64_t grant(TaskId task, int64_t bytes) const REQUIRES(mutex_);
+  /// What task may have, of `bytes` more, as things are. Whoever waits here may find its entry
+  /// gone: a task has a second thread where it pipes, and that one may have given back all it held.
+  int64_t grant(TaskId task, int64_t bytes) REQUIRES(mutex_);
   int64_t left() const REQUIRES(mutex_) { return size_ - use_.execution - use_.storage; }
 
   const int64_t size_;

@@ -431,6 +431,10 @@ Result<Variant> decode(const Packet& packet) {
   return decode_body<Variant>(packet.tag, packet.body, packet.frames);
 }
 
+Payload to_keep(const Payload& decoded) {
+  return decoded.size() <= kInlinePayload ? Payload(Bytes(decoded.view())) : decoded;
+}
+
 template <class Variant>
 Bytes encode_bytes(const Variant& message) {
   Writer out(nullptr);

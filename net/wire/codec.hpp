@@ -28,6 +28,9 @@ Packet encode(const Variant& message);
 /// limit. Payload fields of the result share the packet's memory.
 template <class Variant>
 Result<Variant> decode(const Packet& packet);
+/// A payload of a decoded message as one to keep: small ones are copied, as they would hold all of
+/// the message's body, and share it with the others in it.
+Payload to_keep(const Payload& decoded);
 
 /// One message as msgpack alone (no frames), for files. Source of the recovery log.
 template <class Variant>

@@ -281,3 +281,17 @@ TEST_CASE("random and mutated bytes never crash the decoder") {
   }
   CHECK(understood < 20'000);
 }
+
+TEST_CASE("a small payload that is kept leaves the message that it came in", "[codec]") {
+  FromBlocks in = BlockChunks{{{.bytes = Payload(Bytes(4096, 'a'))},
+                               {.bytes = Payload(Bytes(4096, 'b'))},
+                               {.bytes = Payload(Bytes(9000, 'c'))}}};
+  auto out = net::decode<FromBlocks>(net::encode(in));
+  REQUIRE(out);
+  const auto& chunks = std::get<BlockChunks>(*out).chunks;
+  CHECK(chunks[0].bytes.shared());  // with the other one
+  const Payload a = net::to_keep(chunks[0].bytes), c = net::to_keep(chunks[2].bytes);
+  CHECK_FALSE(a.shared());
+  CHECK(a == chunks[0].bytes);
+  CHECK(c.view().data() == chunks[2].bytes.view().data());  // a frame of its own: not copied
+}

@@ -42,6 +42,7 @@ void BlockClient::on(Event event, Time now, Effects& out) {
                    ask_more(e.request, request->second, now, out);
                  },
                  [&](const EndRequest& e) { on_end(e.request, out); },
+                 [&](const FileFailed& e) { on_file_failed(e, out); },
                  [&](const BlockClientTimer& e) { on_timer(e, now, out); },
              },
              event);
@@ -343,6 +344,14 @@ void BlockClient::finish_file(uint64_t number, Effects& out) {
   const Stream& stream = streams_.at(number);
   out.push_back(DeliverFile{number, stream.request, stream.want.index});
   close(number);
+}
+
+/// What came was good, and more would be of no use: the peer is told not to send it.
+void BlockClient::on_file_failed(const FileFailed& e, Effects& out) {
+  const auto stream = streams_.find(e.stream);
+  if (stream == streams_.end()) return;  // ended since, or began anew with another file
+  out.push_back(Send<ToBlocks>{links_.at(stream->second.link).peer, CancelStream{e.stream}});
+  finish(e.stream, e.why, out);
 }
 
 void BlockClient::close(uint64_t number) {

@@ -58,6 +58,11 @@ struct BlocksTaken {
 struct EndRequest {
   uint64_t request = 0;
 };
+/// A KeepChunk of the stream could not be carried out.
+struct FileFailed {
+  uint64_t stream = 0;
+  Error why;
+};
 struct BlockClientTimer {
   enum class Kind : uint8_t { Retry, Silence } kind{};
   uint64_t link = 0;
@@ -90,7 +95,7 @@ struct DropFile {
 class BlockClient {
  public:
   using Event = std::variant<Received<FromBlocks>, PeerLost, Connected, FetchBlocks, BlocksTaken,
-                             EndRequest, BlockClientTimer>;
+                             EndRequest, FileFailed, BlockClientTimer>;
   using Effect = std::variant<Send<ToBlocks>, Connect, Disconnect, After<BlockClientTimer>,
                               DeliverBlock, KeepChunk, DeliverFile, DropFile, Log>;
   using Effects = std::vector<Effect>;
@@ -141,6 +146,7 @@ class BlockClient {
   void on_lost(PeerId peer, Effects& out);
   void on_timer(const BlockClientTimer& e, Time now, Effects& out);
   void on_end(uint64_t request, Effects& out);
+  void on_file_failed(const FileFailed& e, Effects& out);
   void on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& out);
   void on_missing(PeerId from, const BlockMissing& m, Time now, Effects& out);
   void ask_more(uint64_t id, Request& request, Time now, Effects& out);

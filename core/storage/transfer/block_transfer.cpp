@@ -11,6 +11,7 @@
 #include "core/storage/block_id.hpp"
 #include "core/storage/transfer/fetched_file.hpp"
 #include "net/loop.hpp"
+#include "net/wire/codec.hpp"
 
 namespace tinderbox::core {
 
@@ -101,7 +102,10 @@ class BlockTransfer::Plane {
     serving_.post(std::move(ready));
   }
   void apply(const DeliverBlock& e) { transfer_.deliver(e); }
-  void apply(const KeepChunk& e) { files_[e.stream].append(blocks_, e.bytes.view()); }
+  void apply(const KeepChunk& e) {
+    const Result<bool> kept = files_[e.stream].append(blocks_, e.bytes.view());
+    if (!kept) fetching_.feed(FileFailed{e.stream, kept.error()});
+  }
   void apply(const DeliverFile& e) {
     auto file = files_.extract(e.stream);
     transfer_.deliver({e.request, e.index, file.mapped().read(blocks_)});
@@ -114,7 +118,7 @@ class BlockTransfer::Plane {
                           });
   }
   void apply(const KeepBlock& e) {
-    const bool kept = blocks_.put(e.block, e.level, e.bytes, true);
+    const bool kept = blocks_.put(e.block, e.level, net::to_keep(e.bytes), true);
     taking_.feed(PartKept{e.request, kept ? Result<bool>(true) : Error{"there is no room for it"}});
   }
   void apply(const KeepPartitions& e) {

@@ -7,6 +7,12 @@ namespace {
 
 std::atomic<uint64_t> last_number{0};
 
+Error own_disk_failed(const Error& why) {
+  return {"the reader's own disk failed (make room in spark.local.dir, or set it elsewhere): " +
+              why.message,
+          true};
+}
+
 }  // namespace
 
 Result<bool> FetchedFile::open(BlockManager& blocks) {
@@ -21,17 +27,24 @@ Result<bool> FetchedFile::open(BlockManager& blocks) {
   return true;
 }
 
-void FetchedFile::append(BlockManager& blocks, std::string_view bytes) {
-  if (error_) return;
+Result<bool> FetchedFile::append(BlockManager& blocks, std::string_view bytes) {
+  if (error_) return *error_;
   Result<bool> done = writing_ ? Result<bool>(true) : open(blocks);
   if (done) done = writing_->append(bytes);
-  if (done) return;
-  error_ = done.error();
+  if (done) return done;
+  error_ = own_disk_failed(done.error());
   writing_.reset();
+  return *error_;
 }
 
 Result<Payload> FetchedFile::read(BlockManager& blocks) {
   if (error_) return *error_;
+  Result<Payload> bytes = read_back(blocks);
+  if (!bytes) return own_disk_failed(bytes.error());
+  return bytes;
+}
+
+Result<Payload> FetchedFile::read_back(BlockManager& blocks) {
   const int64_t size = writing_->size();
   if (Result<bool> there = writing_->commit(); !there) return there.error();
   writing_.reset();

@@ -10,17 +10,18 @@
 
 namespace tinderbox::core {
 
-/// Nothing of it is left once its bytes are read or it is dropped.
+/// Its errors are own_disk. Nothing of it is left once its bytes are read or it is dropped.
 /// Source: Spark DownloadFile of OneForOneBlockFetcher. Thread: one loop's.
 class FetchedFile {
  public:
-  /// In a local dir of `blocks`. An error stays, and read() tells it.
-  void append(BlockManager& blocks, std::string_view bytes);
-  /// All of it, of a file that is gone with them. The last call. Errors: a disk failed.
+  /// In a local dir of `blocks`. The first error stays.
+  Result<bool> append(BlockManager& blocks, std::string_view bytes);
+  /// All of it, of a file that is gone with them. The last call.
   Result<Payload> read(BlockManager& blocks);
 
  private:
   Result<bool> open(BlockManager& blocks);
+  Result<Payload> read_back(BlockManager& blocks);
 
   std::string path_;
   std::unique_ptr<net::WriteFile> writing_;

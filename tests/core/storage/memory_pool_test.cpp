@@ -52,6 +52,20 @@ TEST_CASE("a task that others leave too little waits until one gives back", "[st
   CHECK(given == 400);
 }
 
+TEST_CASE("a task may give back all it has while it waits for more in another thread",
+          "[storage]") {
+  MemoryPool pool(1000, 0);
+  CHECK(pool.acquire(kA, 100, kAlive) == 100);
+  CHECK(pool.take_storage(900));
+  int evictions = 0;
+  pool.on_shortage([&](int64_t, tinderbox::RddId) {
+    if (evictions++ == 0) pool.release(kA, 100);
+    pool.give_storage(500);
+  });
+  CHECK(pool.acquire(kA, 200, kAlive) == 200);
+  CHECK(pool.use().execution == 200);
+}
+
 TEST_CASE("a killed task does not wait", "[storage]") {
   MemoryPool pool(1000, 0);
   CHECK(pool.acquire(kA, 1000, kAlive) == 1000);

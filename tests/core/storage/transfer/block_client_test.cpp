@@ -397,5 +397,21 @@ TEST_CASE("the file of what begins anew, fails or is not wanted any more goes", 
     f.feed(EndRequest{1});
     CHECK(f.done() == Lines{"cancel", "drop file"});
   }
+  SECTION("it cannot be written: nothing more is asked for") {
+    const FileFailed failed{f.stream("x"), {"the disk is full"}};
+    f.feed(failed);
+    CHECK(f.done() == Lines{"cancel", "drop file", "deliver 4 error: the disk is full"});
+    CHECK(f.client.streams() == 0);
+    f.chunk(1, f.stream("x"), 10, 25, "0123456789");  // was on its way
+    f.feed(failed);
+    CHECK(f.done().empty());
+  }
+  SECTION("it cannot be written, which is heard when the block began anew") {
+    const FileFailed failed{f.stream("x"), {"the disk is full"}};
+    f.feed(PeerLost{1});
+    f.feed(failed);
+    CHECK(f.done() == Lines{"drop file"});
+    CHECK(f.client.streams() == 1);
+  }
   CHECK(f.files.empty());
 }

@@ -94,7 +94,11 @@ TEST_CASE("blocks that are too large for memory come through files of which noth
   files.capacity = 1 << 20;
   all = drain(*b.transfer->fetch(wants, killed));
   CHECK((all[0] == contents[0]));
-  CHECK_THAT(all[3], Catch::Contains("error: "));
+  for (size_t p = 1; p < contents.size(); ++p) {
+    const std::string error = all[p].substr(0, 1000);
+    CHECK_THAT(error, Catch::StartsWith("error: the reader's own disk failed") &&
+                          Catch::EndsWith("No space left on device"));
+  }
   CHECK(files.files.empty());
 }
 
