@@ -69,10 +69,14 @@ class LocalCheckpointNode final : public OperatorNode<LocalCheckpointNode<T>, T>
   }
 };
 
-/// A persisted partition is kept once it is opened.
+/// A persisted partition is kept once it is opened. Errors: throws std::runtime_error when it could
+/// not be stored, as on a full disk.
 struct KeepPartition {
   template <class T>
-  void operator()(Cursor<T>&, TaskContext&) const {}
+  void operator()(Cursor<T>& in, TaskContext&) const {
+    if (dynamic_cast<const ResumedCursor<T>*>(&in))
+      throw std::runtime_error("cannot store a partition of a local checkpoint");
+  }
 };
 
 }  // namespace tinderbox::core

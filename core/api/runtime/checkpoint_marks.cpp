@@ -1,8 +1,10 @@
 #include "core/api/runtime/checkpoint_marks.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
+#include "core/plan/debug_string.hpp"
 #include "net/log.hpp"
 
 namespace tinderbox::core {
@@ -13,6 +15,16 @@ void sweep(net::Files& files, const std::string& directory) {
   if (directory.empty()) return;
   if (const auto swept = files.discard_uncommitted(directory); !swept)
     net::log(net::Level::Warn, "Checkpoint", swept.error().message);
+}
+
+/// Without a disk a partition may have no room, and could never be computed again. Source: Spark
+/// LocalRDDCheckpointData.doCheckpoint.
+void require_disk(const NodePtr& node) {
+  if (!node) return;
+  const StorageLevel level = unpack_level(node->storage_bits);
+  if (level.disk) return;
+  throw std::logic_error("Storage level " + (level.stored() ? describe(level) : "NONE") +
+                         " is not appropriate for local checkpointing");
 }
 
 }  // namespace
@@ -66,16 +78,16 @@ std::vector<RddId> CheckpointMarks::to_write(const Node& root, bool all) const {
 }
 
 NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
-  Write write;
+  Mark mark;
   std::string directory;
   {
     net::Lock lock(mutex_);
     const auto it = marked_.find(id);
     if (it == marked_.end()) return nullptr;
-    if (!it->second.local) directory = directory_ + "/rdd-" + std::to_string(id.value);
-    write = std::move(it->second.write);
+    mark = std::move(it->second);
+    if (!mark.local) directory = directory_ + "/rdd-" + std::to_string(id.value);
     marked_.erase(it);
-    writing_.insert(id);
+    writing_[id] = mark.local;
   }
   const auto end = [&](NodePtr made) {
     net::Lock lock(mutex_);
@@ -87,7 +99,9 @@ NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
     if (!directory.empty())
       if (const auto made = files.make_directories(directory); !made)
         throw std::runtime_error("Checkpoint failed: " + made.error().message);
-    NodePtr made = write(directory);
+    if (mark.local) require_disk(mark.node.lock());
+    NodePtr made = mark.write(directory);
+    if (mark.local) require_disk(made);  // another thread may have unpersisted it
     sweep(files, directory);
     return end(std::move(made));
   } catch (...) {
@@ -95,6 +109,14 @@ NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
     end(nullptr);
     throw;
   }
+}
+
+bool CheckpointMarks::is_local(RddId id) const {
+  net::Lock lock(mutex_);
+  if (const auto marked = marked_.find(id); marked != marked_.end()) return marked->second.local;
+  if (const auto begun = writing_.find(id); begun != writing_.end()) return begun->second;
+  const auto done = done_.find(id);
+  return done != done_.end() && done->second.directory.empty();
 }
 
 NodePtr CheckpointMarks::replacement(RddId id) const {

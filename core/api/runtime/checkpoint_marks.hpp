@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -33,10 +32,13 @@ class CheckpointMarks {
   /// `all` a marked Rdd hides those behind it.
   std::vector<RddId> to_write(const Node& root, bool all) const;
   /// What replaces Rdd `id` from now on; null: another thread was first. Errors: throws what the
-  /// job throws, std::runtime_error when there is no folder for it.
+  /// job throws, std::runtime_error when there is no folder for it, std::logic_error when a local
+  /// one is not to be kept on disk (any more).
   NodePtr write(RddId id, net::Files& files);
 
   bool is_checkpointed(RddId id) const { return replacement(id) != nullptr; }
+  /// With the executors, now or after the next job that uses it.
+  bool is_local(RddId id) const;
   /// Null: it is not checkpointed.
   NodePtr replacement(RddId id) const;
   /// Where its partitions are; nullopt: nowhere, or with the executors.
@@ -55,7 +57,7 @@ class CheckpointMarks {
   mutable net::Mutex mutex_;
   std::string directory_ GUARDED_BY(mutex_);
   std::map<RddId, Mark> marked_ GUARDED_BY(mutex_);
-  std::set<RddId> writing_ GUARDED_BY(mutex_);
+  std::map<RddId, bool> writing_ GUARDED_BY(mutex_);  // true: a local one
   std::map<RddId, Done> done_ GUARDED_BY(mutex_);
 };
 

@@ -27,6 +27,28 @@ struct RewiredNode final : Node {
   NodePtr original;
 };
 
+/// A checkpointed Rdd that is persisted: kept under its own id, and read from the checkpoint where
+/// it is not kept. Source: Spark RDD.iterator.
+struct KeptNode final : Node {
+  KeptNode(const Node& original, NodePtr of) : checkpoint(std::move(of)) {
+    id = original.id;
+    name = original.name;
+    call_site = original.call_site;
+    num_partitions = original.num_partitions;
+    partitioner = original.partitioner;
+    preferred = checkpoint->preferred;
+    storage_bits = original.storage_bits.load();
+  }
+  const Descriptor* descriptor() const override { return checkpoint->descriptor(); }
+  Bytes captured() const override { return checkpoint->captured(); }
+  NodePtr checkpoint;
+};
+
+NodePtr in_place_of(const Node& original, const NodePtr& checkpoint) {
+  if (original.storage_bits.load() == 0) return checkpoint;
+  return std::make_shared<KeptNode>(original, checkpoint);
+}
+
 ShufflePtr with_parent(const ShufflePtr& shuffle, NodePtr parent) {
   ShuffleDependency copy = *shuffle;
   copy.parent = std::move(parent);
@@ -55,7 +77,7 @@ NodePtr Checkpoints::rewire(const NodePtr& root) const {
       continue;
     }
     if (const auto it = replaced_.find(node->id); it != replaced_.end()) {
-      done[node.get()] = it->second;
+      done[node.get()] = in_place_of(*node, it->second);
       stack.pop_back();
       continue;
     }

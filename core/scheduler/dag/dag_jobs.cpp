@@ -127,6 +127,7 @@ void DagScheduler::start_job(JobRequest& request, JobId id, Turn& turn) {
   job.finished.resize(request.map_stage ? 1 : job.partitions.size());
   job.action = request.action;
   job.action_captured = std::move(request.action_captured);
+  job.held = std::move(request.held);
   job.properties =
       std::make_shared<const std::map<std::string, std::string>>(std::move(request.properties));
   JobStarted& event = turn.post<JobStarted>();

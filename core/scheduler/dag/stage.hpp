@@ -19,6 +19,7 @@ struct Job {
   std::vector<int32_t> partitions;
   const Descriptor* action = nullptr;
   Bytes action_captured;
+  References held;  // by those
   PropertiesPtr properties;
   std::vector<bool> finished;
   size_t num_finished = 0;

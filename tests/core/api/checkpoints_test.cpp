@@ -1,4 +1,9 @@
-// Checkpoints that executors keep, and what lineage looks like after any checkpoint.
+// Checkpoints that executors keep, what lineage looks like after any checkpoint, and what is cached
+// beside one.
+#include <filesystem>
+#include <functional>
+
+#include "tests/core/api/steps/stored_fixture.hpp"
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;
@@ -10,6 +15,7 @@ using tests::without_sites;
 namespace {
 
 std::atomic<int> computed{0};
+std::function<void()> at_ten;  // called where 10 is computed
 
 Rdd<int> counted(Context& context) {
   computed = 0;
@@ -56,6 +62,115 @@ TEST_CASE("the level of a local checkpoint has the disk, and keeps what else it 
   rdd.persist(MEMORY_ONLY_SER_2);
   rdd.local_checkpoint();
   CHECK(rdd.storage_level() == MEMORY_AND_DISK_SER_2);
+}
+
+TEST_CASE("the level of a local checkpoint may change, but for the disk", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto rdd = counted(context);
+  rdd.local_checkpoint().cache();
+  CHECK(rdd.storage_level() == MEMORY_AND_DISK);
+  rdd.persist(MEMORY_ONLY_SER_2);
+  CHECK(rdd.storage_level() == MEMORY_AND_DISK_SER_2);
+  rdd.unpersist().cache();
+  CHECK(rdd.storage_level() == MEMORY_AND_DISK);
+  CHECK(rdd.count() == 10);
+  CHECK(rdd.is_checkpointed());
+  rdd.persist(DISK_ONLY);
+  CHECK(rdd.storage_level() == DISK_ONLY);
+  CHECK(rdd.count() == 10);
+  CHECK(computed == 10);
+}
+
+TEST_CASE("a local checkpoint that was unpersisted is not written, and the lineage stays",
+          "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto rdd = counted(context);
+  rdd.local_checkpoint().unpersist();
+  CHECK_THROWS_WITH(rdd.count(), "Storage level NONE is not appropriate for local checkpointing");
+  CHECK(!rdd.is_checkpointed());
+  CHECK(rdd.count() == 10);
+  CHECK(rdd.collect().size() == 10);
+  CHECK(computed == 30);
+  CHECK(rdd.local_checkpoint().count() == 10);
+  CHECK(rdd.is_checkpointed());
+  CHECK(rdd.count() == 10);
+  CHECK(computed == 40);
+}
+
+TEST_CASE("a local checkpoint that is unpersisted while it is written is none", "[rdd]") {
+  LocalRuntime runtime(1);
+  Context context(runtime);
+  auto rdd = context.parallelize(upto(10), 2).map([](int x) {
+    if (x == 10 && at_ten) at_ten();
+    return x;
+  });
+  at_ten = [&] { rdd.unpersist(); };
+  rdd.local_checkpoint();
+  CHECK_THROWS_AS(rdd.take(1), std::logic_error);  // 10 is in the other partition
+  at_ten = {};
+  CHECK(!rdd.is_checkpointed());
+  CHECK(rdd.collect() == upto(10));
+}
+
+TEST_CASE("a partition of a local checkpoint that can't be stored fails its task", "[rdd]") {
+  tests::StoredServices services(16 * tests::kMiB);
+  const tests::Records records(1, MEMORY_AND_DISK);
+  tests::Reader reader(services);
+  const auto keep = [&](int32_t partition) {
+    const auto cursor = core::open_partition<std::string>(records, partition, reader.context);
+    core::KeepPartition{}(*cursor, reader.context);
+  };
+  CHECK_NOTHROW(keep(0));
+  services.refuse = true;
+  CHECK_NOTHROW(keep(0));
+  CHECK_THROWS_WITH(keep(1), "cannot store a partition of a local checkpoint");
+}
+
+TEST_CASE("what is cached and checkpointed is read from the cache, and from files only on a miss",
+          "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto rdd = counted(context);
+  rdd.cache();
+  rdd.checkpoint();
+  CHECK(rdd.count() == 10);
+  REQUIRE(rdd.checkpoint_file());
+  CHECK(without_sites(rdd.to_debug_string()) ==
+        "(2) MapPartitionsRDD[1] at map [Memory Deserialized 1x Replicated]\n"
+        " |  ReliableCheckpointRDD[2] at checkpoint []");
+  runtime.services.blocks.erase("rdd_1_1");
+  CHECK(rdd.count() == 10);
+  CHECK(runtime.services.blocks.contains("rdd_1_1"));
+  std::filesystem::remove_all(*rdd.checkpoint_file());
+  CHECK(rdd.map([](int x) { return x + 1; }).sum() == 120);
+  CHECK(rdd.collect().size() == 10);
+  CHECK(computed == 10);
+}
+
+TEST_CASE("what is checkpointed can still be cached, and unpersisted", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto rdd = counted(context);
+  rdd.checkpoint();
+  rdd.count();
+  REQUIRE(rdd.checkpoint_file());
+  const int before = computed;
+  rdd.cache();
+  CHECK(rdd.count() == 10);
+  CHECK(runtime.services.blocks.contains("rdd_1_0"));
+  CHECK(runtime.services.blocks.contains("rdd_1_1"));
+  CHECK(context.persistent_rdds().contains(rdd.id()));
+  std::filesystem::remove_all(*rdd.checkpoint_file());
+  CHECK(rdd.map([](int x) { return x; }).sum() == 110);
+  CHECK(computed == before);
+  rdd.unpersist();
+  CHECK(context.persistent_rdds().empty());
+  CHECK(!runtime.services.blocks.contains("rdd_1_0"));
+  CHECK_THROWS_WITH(rdd.count(), Contains("Invalid checkpoint file: "));
 }
 
 TEST_CASE("of two kinds of checkpoint the local one holds", "[rdd]") {

@@ -201,6 +201,37 @@ TEST_CASE("a checkpoint cuts the lineage of later jobs", "[dag]") {
   c.check_clean();
 }
 
+TEST_CASE("a checkpointed rdd that is persisted is looked for where it is cached", "[dag]") {
+  Dag c;
+  const auto reduced = rdd(2, {shuffle(rdd(2), 2)});
+  c.on(CheckpointDone{reduced->id, rdd(2)});
+  reduced->storage_bits = 1;
+  c.holds("C", *reduced, 0);
+  c.holds("B", *reduced, 1);
+  const uint64_t t = c.job(rdd(2, {narrow(reduced)}));
+  CHECK(c.seen<JobStarted>()[0].stages.size() == 1);
+  CHECK(c.task(0, 0, 0).executor == "C");
+  CHECK(c.task(0, 0, 1).executor == "B");
+  c.results_ok(0);
+  c.check_succeeded(t);
+}
+
+TEST_CASE("whether a checkpointed rdd is persisted is looked at by each job", "[dag]") {
+  const auto reduced = rdd(2, {shuffle(rdd(2), 2)});
+  const NodePtr written = rdd(2);
+  Checkpoints checkpoints;
+  checkpoints.done(reduced->id, written);
+  CHECK(checkpoints.rewire(reduced) == written);
+  reduced->storage_bits = 1;
+  const NodePtr kept = checkpoints.rewire(reduced);
+  CHECK(kept->id == reduced->id);
+  CHECK(kept->storage_bits.load() == 1);
+  CHECK(kept->num_partitions == 2);
+  CHECK(kept->dependencies.empty());
+  reduced->storage_bits = 0;
+  CHECK(checkpoints.rewire(reduced) == written);
+}
+
 TEST_CASE("a long chain of stages and of narrow steps needs no stack", "[dag]") {
   Cluster c(test_options(8));
   c.executor("A", 2);
