@@ -53,6 +53,10 @@ void check_tag(const std::string& tag) {
 
 struct Context::State {
   explicit State(core::Runtime& r) : runtime(&r) {}
+  void end(const std::function<void(core::Runtime&)>& what) {
+    net::Lock lock(mutex);
+    if (runtime) what(*runtime);
+  }
 
   mutable net::Mutex mutex;
   core::Runtime* runtime GUARDED_BY(mutex);  // null: the context is gone
@@ -217,12 +221,19 @@ std::string Context::call_site(const char* operation, const Site& site) const {
   return set ? *set : short_site(operation, site);
 }
 
+std::shared_ptr<const void> Context::at_end(std::function<void(core::Runtime&)> end) const {
+  using End = std::function<void(core::Runtime&)>;
+  return std::shared_ptr<const End>(new End(std::move(end)), [state = state_](const End* e) {
+    const std::unique_ptr<const End> last(e);
+    state->end(*last);
+  });
+}
+
 std::shared_ptr<core::ShuffleDependency> Context::new_shuffle(core::NodePtr parent) {
   auto forget = [state = state_](core::ShuffleDependency* shuffle) {
     const ShuffleId id = shuffle->id;
     delete shuffle;
-    net::Lock lock(state->mutex);
-    if (state->runtime) state->runtime->forget_shuffle(id);
+    state->end([id](core::Runtime& runtime) { runtime.forget_shuffle(id); });
   };
   std::shared_ptr<core::ShuffleDependency> shuffle(
       std::make_unique<core::ShuffleDependency>().release(), forget);
@@ -276,13 +287,17 @@ void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Actio
   job.partitions = std::move(partitions);
   job.action = action.code;
   job.action_captured = std::move(action.captured);
+  job.held = std::move(action.held);
   if (!job.partitions.empty()) runtime_.run_job(std::move(job), on_result);
   write_checkpoints(*root);
 }
 
 void Context::persist(const core::NodePtr& node, const core::StorageLevel& level) {
-  const uint8_t wanted = core::pack_level(level), now = node->storage_bits;
-  if (now != 0 && now != wanted) {
+  const bool local = state_->checkpoints.is_local(node->id);
+  core::StorageLevel kept = level;
+  kept.disk |= local;
+  const uint8_t wanted = core::pack_level(kept), now = node->storage_bits;
+  if (now != 0 && now != wanted && !local) {
     throw std::logic_error(
         "Cannot change storage level of an RDD after it was already assigned a level");
   }
@@ -290,20 +305,27 @@ void Context::persist(const core::NodePtr& node, const core::StorageLevel& level
   net::Lock lock(state_->mutex);
   std::erase_if(state_->persistent, [](const auto& entry) { return entry.second.expired(); });
   state_->persistent[node->id] = node;
+  if (!node->stored)
+    node->stored = at_end([id = node->id](core::Runtime& runtime) { runtime.unpersist(id); });
 }
 
 void Context::unpersist(const core::NodePtr& node) {
   node->storage_bits = 0;
-  runtime_.unpersist(node->id);
-  net::Lock lock(state_->mutex);
-  state_->persistent.erase(node->id);
+  std::shared_ptr<const void> stored;  // its end locks, too
+  {
+    net::Lock lock(state_->mutex);
+    state_->persistent.erase(node->id);
+    stored = std::exchange(node->stored, nullptr);
+  }
+  if (!stored) runtime_.unpersist(node->id);
 }
 
 std::map<RddId, core::StorageLevel> Context::persistent_rdds() const {
   std::map<RddId, core::StorageLevel> all;
+  std::vector<core::NodePtr> nodes;  // the end of a last one locks, too
   net::Lock lock(state_->mutex);
   for (const auto& [id, weak] : state_->persistent)
-    if (const auto node = weak.lock()) all[id] = core::unpack_level(node->storage_bits);
+    if (nodes.emplace_back(weak.lock())) all[id] = core::unpack_level(nodes.back()->storage_bits);
   return all;
 }
 
@@ -413,11 +435,8 @@ void Context::mark_local_checkpoint(const core::NodePtr& node, core::CheckpointM
              "spark.dynamicAllocation.cachedExecutorIdleTimeout to a high value, or use "
              "checkpoint()");
   if (!state_->checkpoints.mark_local(node, std::move(write))) return;
-  core::StorageLevel level = core::unpack_level(node->storage_bits);
-  if (!level.stored()) level = MEMORY_AND_DISK;
-  level.disk = true;
-  node->storage_bits = 0;
-  persist(node, level);
+  const core::StorageLevel level = core::unpack_level(node->storage_bits);
+  persist(node, level.stored() ? level : MEMORY_AND_DISK);
 }
 
 bool Context::is_checkpointed(const core::Node& node) const {

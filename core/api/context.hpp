@@ -215,6 +215,9 @@ class Context {
   /// Completes a new node: id, name, call site, what follows from its ancestors; partitions as its
   /// first parent's unless it set them.
   void adopt(core::Node& node, const Making& making, std::vector<core::Dependency> dependencies);
+  /// When the last one that has it is gone, and the context is not, `end` is called: on any thread,
+  /// so it must not wait. Source: Spark ContextCleaner.
+  std::shared_ptr<const void> at_end(std::function<void(core::Runtime&)> end) const;
   /// A shuffle of `parent` that the runtime forgets when the last Rdd that reads it is gone.
   std::shared_ptr<core::ShuffleDependency> new_shuffle(core::NodePtr parent);
   /// Runs `action` over `partitions` of `root` and waits.
@@ -223,6 +226,7 @@ class Context {
   struct Action {
     const core::Descriptor* code;
     Bytes captured;
+    core::References held;  // by those
     const char* operation;
     Site site;
   };

@@ -287,7 +287,7 @@ class Rdd : public Actions<T>,
   // ---- keeping ----
 
   /// Partitions are kept once they are computed. Errors: std::logic_error when it has another level
-  /// already.
+  /// already; after local_checkpoint() the new one takes its place, with the disk.
   const Rdd& persist(const StorageLevel& level = MEMORY_ONLY) const {
     context_->persist(node_, level);
     return *this;
@@ -318,7 +318,8 @@ class Rdd : public Actions<T>,
   }
   /// Its partitions are kept by the executors, whatever its level on disk too, and its lineage is
   /// cut after the next job that uses it. Faster than checkpoint(), but gone with an executor that
-  /// is lost. Source: Spark RDD.localCheckpoint.
+  /// is lost. When it was unpersisted meanwhile, that action throws std::logic_error and the
+  /// lineage stays. Source: Spark RDD.localCheckpoint.
   const Rdd& local_checkpoint(Site site = Site::current()) const {
     std::weak_ptr<const NodeType> weak = node_;
     context_->mark_local_checkpoint(
@@ -453,6 +454,7 @@ Rdd<T> Context::parallelize(const std::vector<T>& values, int32_t slices, Site s
   require_positive(slices, "Positive number of partitions required");
   auto node = std::make_unique<core::ParallelizeNode<T>>();
   node->num_partitions = slices;
+  const core::Holding holding(node->held);
   for (int32_t i = 0; i < slices; ++i) {
     Encoder out(node->source_data.emplace_back());
     const uint64_t end = core::slice_start(values.size(), i + 1, slices);
@@ -468,6 +470,7 @@ Rdd<T> Context::make_rdd(const std::vector<std::pair<T, std::vector<std::string>
                          Site site) {
   auto node = std::make_unique<core::ParallelizeNode<T>>();
   node->num_partitions = static_cast<int32_t>(values.size());
+  const core::Holding holding(node->held);
   for (const auto& [value, hosts] : values) {
     Encoder out(node->source_data.emplace_back());
     core::encode<T>(out, value);

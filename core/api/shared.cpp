@@ -8,7 +8,7 @@ namespace core {
 Payload fetch_broadcast(TaskContext& context, BroadcastId id) {
   auto value = context.services->broadcast(id);
   if (!value) {
-    if (context.killed) throw TaskKilledException{};
+    if (context.kill_mark()) throw TaskKilledException{};
     throw std::runtime_error(value.error().message);
   }
   return std::move(*value);

@@ -12,6 +12,8 @@
 #include "core/api/context.hpp"
 #include "core/api/input/text.hpp"
 #include "core/api/steps/owned.hpp"
+#include "core/api/steps/sum.hpp"
+#include "core/plan/references.hpp"
 #include "core/plan/task.hpp"
 #include "net/mutex.hpp"
 
@@ -64,25 +66,30 @@ class FoundOnce {
 };
 }  // namespace core
 
-/// A read-only value that reaches each executor once. Copy it into capture().
-/// Source: Spark Broadcast.
+/// A read-only value that reaches each executor once. Copy it into capture(). It is removed from
+/// all of them when the driver has no copy any more, and no Rdd or job that was given one. Source:
+/// Spark Broadcast.
 template <class T>
 class Broadcast {
  public:
-  static_assert(std::is_same_v<T, owned_t<T>>,
+  static_assert(std::is_same_v<T, owned_t<T>> && !core::holds_view<T>(),
                 "a broadcast value must own its bytes: text is passed as a "
                 "std::string");
   Broadcast() = default;
   Broadcast(Context& context, T value)
       : id_(context.new_broadcast_id()), driver_(std::make_shared<Driver>()) {
     driver_->runtime = &context.runtime();
-    driver_->value = std::make_shared<const T>(std::move(value));
-    driver_->runtime->put_broadcast(id_, Payload(core::to_bytes<T>(*driver_->value)));
+    const T& kept = driver_->value.fill(std::make_shared<const T>(std::move(value)));
+    driver_->runtime->put_broadcast(id_, Payload(core::to_bytes<T>(kept)));
+    driver_->end =
+        context.at_end([id = id_](core::Runtime& runtime) { runtime.remove_broadcast(id, false); });
   }
   /// Fetched at the first use in a process. Errors: throws std::runtime_error after destroy().
   /// Thread: any.
   const T& value() const {
-    if (const T* found = value_.get()) return *found;
+    if (driver_) check_there();
+    const core::FoundOnce<T>& kept = driver_ ? driver_->value : value_;
+    if (const T* found = kept.get()) return *found;
     return value_.fill(find());
   }
   const T& operator*() const { return value(); }
@@ -92,21 +99,22 @@ class Broadcast {
   /// Removed everywhere; a later use is an error, that by a function that is to travel too.
   void destroy(Site site = Site::current()) {
     driver().destroyed.fill(std::make_shared<const std::string>(short_site("destroy", site)));
-    driver().runtime->remove_broadcast(id_, false);
-    driver().value = nullptr;
-    value_.clear();
+    driver().end = nullptr;
+    driver().value.clear();
   }
   template <class Self>
   static auto record_fields(Self& self) {
     self.check_there();
+    core::Holding::note(self.driver_);
     return std::tie(self.id_.value);
   }
 
  private:
   struct Driver {
     core::Runtime* runtime = nullptr;
-    std::shared_ptr<const T> value;
+    core::FoundOnce<T> value;
     core::FoundOnce<std::string> destroyed;  // where
+    std::shared_ptr<const void> end;         // removes it everywhere
   };
   /// Source: Spark Broadcast.assertValid.
   void check_there() const {
@@ -118,10 +126,6 @@ class Broadcast {
     return *driver_;
   }
   std::shared_ptr<const T> find() const {
-    if (driver_) {
-      check_there();
-      return driver_->value;
-    }
     auto* context = core::TaskContext::current();
     if (!context) core::fail_driver_only("a broadcast variable");
     return std::static_pointer_cast<const T>(
@@ -138,7 +142,10 @@ class Broadcast {
 struct Add {
   template <class T>
   void operator()(T& into, const T& value) const {
-    into += value;
+    if constexpr (std::is_integral_v<T>)
+      into = core::sum_of(into, value);
+    else
+      into += value;
   }
 };
 struct Append {
@@ -200,16 +207,23 @@ class Accumulator {
   Accumulator(Context& context, T zero, const std::string& name)
       : id_(context.new_accumulator_id()), zero_(zero), driver_(std::make_shared<Driver>()) {
     driver_->value = std::move(zero);
-    const auto merge = [driver = driver_](std::string_view delta) {
+    const std::weak_ptr<Driver> known = driver_;
+    const auto merge = [known](std::string_view delta) {
+      const auto driver = known.lock();
+      if (!driver) return;
       const T more = core::from_bytes<T>(delta);
       net::Lock lock(driver->mutex);
       Merge{}(driver->value, more);
     };
-    const auto show = [driver = driver_] {
+    const auto show = [known] {
+      const auto driver = known.lock();
+      if (!driver) return std::string();
       net::Lock lock(driver->mutex);
       return core::shown(driver->value);
     };
     context.runtime().register_accumulator(id_, name, merge, show);
+    driver_->end =
+        context.at_end([id = id_](core::Runtime& runtime) { runtime.forget_accumulator(id); });
   }
   /// On the driver it counts at once; in a task, when the task succeeds.
   template <class U>
@@ -245,6 +259,7 @@ class Accumulator {
   AccumulatorId id() const { return id_; }
   template <class Self>
   static auto record_fields(Self& self) {
+    core::Holding::note(self.driver_);
     return std::tie(self.id_.value, self.zero_);
   }
 
@@ -252,6 +267,7 @@ class Accumulator {
   struct Driver {
     net::Mutex mutex;
     T value GUARDED_BY(mutex);
+    std::shared_ptr<const void> end;  // the runtime forgets it
   };
   struct Pending final : core::PendingAccumulator {
     explicit Pending(T zero) : value(std::move(zero)) {}

@@ -99,7 +99,7 @@ void ExecutorServices::time_out(uint64_t id) {
 const std::atomic<bool>& ExecutorServices::kill_mark() {
   static const std::atomic<bool> kNever{false};
   const TaskContext* context = TaskContext::current();
-  return context ? context->killed : kNever;
+  return context ? context->kill_mark() : kNever;
 }
 
 std::optional<Error> ExecutorServices::why_not_wait() const {

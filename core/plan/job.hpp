@@ -28,6 +28,7 @@ struct JobRequest {
   std::vector<int32_t> partitions;
   const Descriptor* action = nullptr;  // a terminal operation; null in machine tests
   Bytes action_captured;
+  References held;  // by those
   ShufflePtr map_stage;
   std::map<std::string, std::string> properties;  // local properties, a snapshot
   std::string call_site;

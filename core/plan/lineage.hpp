@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/plan/references.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {
@@ -51,6 +52,7 @@ struct ShuffleDependency {
   bool aggregator = false;
   const Descriptor* writer = nullptr;  // runs as the map task's terminal operation
   Bytes writer_captured;
+  References held;  // by writer_captured
 };
 using ShufflePtr = std::shared_ptr<const ShuffleDependency>;
 using Dependency = std::variant<NarrowDependency, ShufflePtr>;
@@ -60,6 +62,7 @@ struct Partitioner {
   enum class Kind : uint8_t { Hash, Range, Custom } kind = Kind::Hash;
   int32_t num_partitions = 0;
   Bytes parameters;  // Range: encoded bounds; Custom: descriptor and captured values
+  References held;   // by those
   bool operator==(const Partitioner&) const = default;
 };
 
@@ -86,6 +89,7 @@ struct Node {
   std::optional<Partitioner> partitioner;
   std::vector<std::vector<std::string>> preferred;  // Spark's location strings
   std::vector<Bytes> source_data;  // travels with the task of its partition, never with the lineage
+  References held;                 // by source_data
   bool order_sensitive = false;    // what it gives depends on the order of its input
   bool starts_barrier = false;     // its tasks run together or not at all
   // What follows from these and from the ancestors; see derive().
@@ -93,6 +97,8 @@ struct Node {
   bool barrier = false;  // the stage that computes it runs its tasks together
   /// Thread: set by the user's thread, read by the driver's loop when a job is submitted.
   mutable std::atomic<uint8_t> storage_bits{0};  // pack_level(StorageLevel)
+  /// Ends with the node, and with it what is cached of it. Thread: the user's.
+  mutable std::shared_ptr<const void> stored;
   /// What its stage needs, if it says so; owned by the application's Context. Thread: as above.
   mutable std::atomic<const ResourceProfile*> profile{nullptr};
   /// What the application calls it; owned as above. Thread: the user's only.

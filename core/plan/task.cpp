@@ -1,7 +1,10 @@
 #include "core/plan/task.hpp"
 
+#include <algorithm>
 #include <unordered_set>
+#include <utility>
 
+#include "net/wire/fields.hpp"
 #include "net/wire/task_messages.hpp"
 
 // The linker's name for the first byte of the image.
@@ -28,7 +31,7 @@ TaskContext* TaskContext::current() { return current_context; }
 void TaskContext::set_current(TaskContext* context) { current_context = context; }
 
 bool this_task_is_killed() {
-  return current_context && current_context->killed.load(std::memory_order_relaxed);
+  return current_context && current_context->kill_mark().load(std::memory_order_relaxed);
 }
 
 PendingAccumulator* TaskContext::pending(AccumulatorId id) const {
@@ -36,6 +39,37 @@ PendingAccumulator* TaskContext::pending(AccumulatorId id) const {
     if (known == id) return value.get();
   }
   return nullptr;
+}
+
+std::unique_ptr<TaskContext> TaskContext::beside() {
+  auto part = std::make_unique<TaskContext>();
+  part->id = id;
+  part->stage = stage;
+  part->stage_attempt = stage_attempt;
+  part->partition = partition;
+  part->num_partitions = num_partitions;
+  part->index = index;
+  part->attempt = attempt;
+  part->epoch = epoch;
+  part->barrier_epoch = barrier_epoch;
+  part->cpus = cpus;
+  part->own_resources = own_resources;
+  part->properties = properties;
+  part->services = services;
+  part->inputs = inputs;
+  part->whole = this;
+  return part;
+}
+
+void TaskContext::join(TaskContext& part) {
+  net::with_fields(metrics, [&](auto&... sum) {
+    net::with_fields(part.metrics, [&](const auto&... more) { ((sum += more), ...); });
+  });
+  part.metrics = {};
+  for (auto& added : part.pending_accumulators) pending_accumulators.push_back(std::move(added));
+  part.pending_accumulators.clear();
+  barrier_epoch = std::max(barrier_epoch, part.barrier_epoch);
+  if (part.fetch_failure) fetch_failure = std::exchange(part.fetch_failure, std::nullopt);
 }
 
 Result<std::vector<std::string>> TaskServices::barrier_sync(BarrierSync) {

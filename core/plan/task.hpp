@@ -181,7 +181,8 @@ inline constexpr const char* kFilesRoot = "tinderbox.files.root";
 inline constexpr const char* kBarrierAddresses = "addresses";
 
 /// One attempt at one partition of a stage. Source: Spark TaskContext.
-/// Thread: the task's, but for `killed`.
+/// Thread: the task's, but for `killed`. A thread that it has run a part of it gets a context of
+/// its own by beside(), which join() adds to this one when that thread has ended.
 struct TaskContext {
   TaskId id;
   StageId stage;
@@ -193,7 +194,8 @@ struct TaskContext {
   int64_t epoch = 0;
   int32_t barrier_epoch = 0;                         // how often it has passed a barrier
   int32_t cpus = 1;                                  // cores that are its own
-  int32_t temp_files = 0;                            // that it has named so far
+  std::atomic<int32_t> temp_files{0};                // that it has named so far
+  TaskContext* whole = nullptr;                      // of beside(): the task's own
   const ResourceAddresses* own_resources = nullptr;  // null: none
   const std::map<std::string, std::string>* properties = nullptr;
   TaskServices* services = nullptr;
@@ -214,6 +216,12 @@ struct TaskContext {
   /// The context of the task that runs on this thread; null outside tasks (so also on the driver).
   static TaskContext* current();
   static void set_current(TaskContext* context);
+  /// Says that the task was killed; one for all its threads, as those that wait are woken to look.
+  const std::atomic<bool>& kill_mark() const { return whole ? whole->kill_mark() : killed; }
+  std::unique_ptr<TaskContext> beside();
+  void join(TaskContext& part);
+  /// Another one each time, for all threads of the task.
+  int32_t next_temp_file() { return whole ? whole->next_temp_file() : temp_files++; }
   /// Null: nothing was added yet.
   PendingAccumulator* pending(AccumulatorId id) const;
 };

@@ -16,7 +16,7 @@ bool TaskMemory::grow(int64_t bytes) {
   const int64_t granted = kFree + acquired_;
   const int64_t more = std::max({bytes - granted, granted / 4, kStep});
   const int64_t given =
-      context_.services->memory().acquire(context_.id, more, context_.killed, storing_);
+      context_.services->memory().acquire(context_.id, more, context_.kill_mark(), storing_);
   acquired_ += given;
   limit_ = granted + given;
   context_.metrics.peak_memory = std::max(context_.metrics.peak_memory, limit_);
@@ -33,7 +33,7 @@ void TaskMemory::release() {
 
 std::string temporary_path(TaskContext& context, const std::string& name) {
   return or_throw(context.services->temp_directory(), "no directory to spill to") + "/" + name +
-         "_" + std::to_string(context.id.value) + "_" + std::to_string(context.temp_files++);
+         "_" + std::to_string(context.id.value) + "_" + std::to_string(context.next_temp_file());
 }
 
 }  // namespace tinderbox::core

@@ -1,5 +1,6 @@
 #include "core/api/input/text.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -30,6 +31,32 @@ uint64_t spaces_in_lane(const char* text) {
 #endif
 }
 
+/// The shortest digits that give the value back. Java writes at least two, and then the two that
+/// come nearest to the value.
+template <class Float>
+void append_java(Bytes& out, Float value) {
+  if (std::isnan(value)) return void(out += "NaN");
+  if (std::isinf(value)) return void(out += value < 0 ? "-Infinity" : "Infinity");
+  char digits[40];
+  const auto written = [&](auto... how) {
+    return std::string_view(digits,
+                            std::to_chars(digits, digits + sizeof digits, value, how...).ptr);
+  };
+  const Float size = std::abs(value);
+  if (size == 0 || (size >= Float(1e-3) && size < Float(1e7))) {
+    const std::string_view text = written(std::chars_format::fixed);
+    out += text;
+    if (text.find('.') == std::string_view::npos) out += ".0";
+    return;
+  }
+  std::string_view text = written(std::chars_format::scientific);
+  if (text.find('.') == std::string_view::npos) text = written(std::chars_format::scientific, 1);
+  const size_t at = text.find('e');
+  out += text.substr(0, at);
+  out += text[at + 1] == '-' ? "E-" : "E";
+  out += text.substr(text.find_first_not_of('0', at + 2));
+}
+
 }  // namespace
 
 uint64_t spaces_in(const char* text, size_t n) {
@@ -45,13 +72,7 @@ uint64_t spaces_in(const char* text, size_t n) {
   return spaces;
 }
 
-void append_number(Bytes& out, double value) {
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  const std::string_view text(digits, static_cast<size_t>(end - digits));
-  out += text;
-  // As Spark shows a double: 3.0, never 3.
-  if (std::isfinite(value) && text.find_first_of(".e") == std::string_view::npos) out += ".0";
-}
+void append_number(Bytes& out, double value) { append_java(out, value); }
+void append_number(Bytes& out, float value) { append_java(out, value); }
 
 }  // namespace tinderbox::core

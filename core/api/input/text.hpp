@@ -53,7 +53,9 @@ void words(std::string_view line, Emit&& emit) {
 
 namespace core {
 
+/// As Java's Double.toString and Float.toString: 3.0, 1.0E10, NaN.
 void append_number(Bytes& out, double value);
+void append_number(Bytes& out, float value);
 
 /// A record as save_as_text_file writes it: text and numbers plainly, (a,b) for pairs and tuples,
 /// [a, b] for containers.
@@ -65,6 +67,8 @@ void append_text(Bytes& out, const T& value) {
     out += value ? "true" : "false";
   else if constexpr (std::is_same_v<T, char>)
     out += value;
+  else if constexpr (std::is_same_v<T, float>)
+    append_number(out, value);
   else if constexpr (std::is_floating_point_v<T>)
     append_number(out, static_cast<double>(value));
   else if constexpr (std::is_integral_v<T>) {

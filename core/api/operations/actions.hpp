@@ -56,21 +56,27 @@ struct KeyByPartition {
     in.for_each([&](U&& value) { return emit(Out(p % n.value, std::move(value))); });
   }
 };
-/// A reduction that may have had nothing to reduce.
+/// A record into a reduction that may have had nothing to reduce. Records may be optionals, too.
 template <class F>
-struct ReduceInto {
+struct ReduceRecord {
   F f;
   auto parts() const { return std::tie(f); }
   template <class U, class R>
   std::optional<U> operator()(std::optional<U> sum, R&& record) const {
-    if constexpr (kIs<std::decay_t<R>, std::optional>) {
-      if (!record) return sum;
-      if (!sum) return std::forward<R>(record);
-      return U(f(std::move(*sum), std::move(*record)));
-    } else {
-      if (!sum) return U(std::forward<R>(record));
-      return U(f(std::move(*sum), std::forward<R>(record)));
-    }
+    if (!sum) return std::optional<U>(std::in_place, std::forward<R>(record));
+    return std::optional<U>(std::in_place, f(std::move(*sum), std::forward<R>(record)));
+  }
+};
+/// Two such reductions into one.
+template <class F>
+struct ReducePartials {
+  F f;
+  auto parts() const { return std::tie(f); }
+  template <class U>
+  std::optional<U> operator()(std::optional<U> sum, std::optional<U> more) const {
+    if (!more) return sum;
+    if (!sum) return more;
+    return std::optional<U>(std::in_place, f(std::move(*sum), std::move(*more)));
   }
 };
 /// 64 bits of each record into a sketch.
@@ -194,6 +200,7 @@ class Actions {
   /// seq(U, T) → U in each partition, comb(U, U) → U over them.
   template <class U, class Seq, class Comb>
   U aggregate(U zero, Seq seq, Comb comb, Site site = Site::current()) const {
+    core::check_kept<U>();
     U sum = zero;
     self().act(core::FoldRecords<U, Seq>{{std::move(zero)}, std::move(seq)}, self().all(),
                "aggregate", site,
@@ -279,6 +286,7 @@ class Actions {
   template <class U, class Seq, class Comb>
   U tree_aggregate(U zero, Seq seq, Comb comb, int32_t depth = 2, bool final_on_executor = false,
                    Site site = Site::current()) const {
+    core::check_kept<U>();
     int32_t n = self().num_partitions();
     const int32_t scale = core::tree_scale(n, depth);
     if (n == 0) return zero;
@@ -297,8 +305,8 @@ class Actions {
   /// As reduce(), in a tree. Errors: std::domain_error("empty collection").
   template <class F>
   owned_t<T> tree_reduce(F f, int32_t depth = 2, Site site = Site::current()) const {
-    auto sum = tree_aggregate(std::optional<owned_t<T>>(), core::ReduceInto<F>{f},
-                              core::ReduceInto<F>{f}, depth, false, site);
+    auto sum = tree_aggregate(std::optional<owned_t<T>>(), core::ReduceRecord<F>{f},
+                              core::ReducePartials<F>{f}, depth, false, site);
     if (!sum) core::fail_empty();
     return std::move(*sum);
   }

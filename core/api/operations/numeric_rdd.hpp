@@ -58,9 +58,11 @@ template <class T>
   requires std::is_arithmetic_v<T>
 class NumericOperations<T> {
  public:
-  /// 0 when there are none.
+  /// 0 when there are none. Of integers exact, in 64 bits (unsigned ones of 64 bits: unsigned);
+  /// beyond these it wraps around, as Java's and Scala's sum of Longs.
   auto sum(Site site = Site::current()) const {
-    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+    using Integer = std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
+    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, Integer>;
     return self().aggregate(Sum{0}, core::Plus{}, core::Plus{}, site);
   }
   /// All moments in one job.

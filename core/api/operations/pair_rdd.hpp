@@ -16,11 +16,12 @@ struct PartitionCode {
   template <class Write>
   static Partitioner make(int32_t n, Write write) {
     (void)kRegistered;
-    Bytes parameters;
-    Encoder out(parameters);
+    Partitioner made{Partitioner::Kind::Custom, n, {}, {}};
+    const Holding holding(made.held);
+    Encoder out(made.parameters);
     out.varint(descriptor_offset(&kDescriptor));
     write(out);
-    return {Partitioner::Kind::Custom, n, std::move(parameters)};
+    return made;
   }
 };
 /// A user's partition function over keys of type K, by value.
@@ -54,8 +55,10 @@ struct PartitionByFirst {
     return (*partition_of)(key, hash_key(KeyBytes<K>::view(key, scratch)));
   }
   static Partitioner make(const Partitioner& by) {
-    return PartitionCode<PartitionByFirst>::make(
+    Partitioner made = PartitionCode<PartitionByFirst>::make(
         by.num_partitions, [&](Encoder& out) { core::encode<Partitioner>(out, by); });
+    made.held = by.held;
+    return made;
   }
 };
 
@@ -457,11 +460,16 @@ class PairOperations<std::pair<K, V>> {
   template <class Aggregator>
   core::ShufflePtr combine_shuffle(const Aggregator& aggregator, std::true_type,
                                    const core::Partitioner& partitioner) const {
+    core::References held = partitioner.held;
     Bytes extra;
-    Encoder out(extra);
-    core::ClosureCodec<Aggregator>::encode(out, aggregator);
+    {
+      const core::Holding holding(held);
+      Encoder out(extra);
+      core::ClosureCodec<Aggregator>::encode(out, aggregator);
+    }
     auto shuffle = core::make_shuffle<core::CombineWriter<K, V, Aggregator>>(
         self().context(), self().node(), partitioner, extra);
+    shuffle->held = std::move(held);
     shuffle->aggregator = shuffle->map_side_combine = true;
     return shuffle;
   }

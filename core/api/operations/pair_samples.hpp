@@ -15,7 +15,7 @@ struct InRange {
   auto parts() const { return std::tie(low, high); }
   template <class R>
   bool operator()(const R& record) const {
-    return !(record.first < low.value) && !(high.value < record.first);
+    return !before(record.first, low.value) && !before(high.value, record.first);
   }
 };
 

@@ -7,7 +7,16 @@ namespace tinderbox::core {
 void AccumulatorTable::add(AccumulatorId id, const std::string& name,
                            Runtime::MergeAccumulator merge, Runtime::ShowAccumulator show) {
   net::Lock lock(mutex_);
+  {
+    net::Lock forgotten(forgotten_mutex_);
+    for (const AccumulatorId gone : std::exchange(forgotten_, {})) entries_.erase(gone);
+  }
   entries_[id] = {name, std::move(merge), std::move(show), false};
+}
+
+void AccumulatorTable::forget(AccumulatorId id) {
+  net::Lock lock(forgotten_mutex_);
+  forgotten_.push_back(id);
 }
 
 std::optional<AccumulatorStatus> AccumulatorTable::named(AccumulatorId id) const {

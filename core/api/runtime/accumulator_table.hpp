@@ -23,6 +23,8 @@ class AccumulatorTable {
   explicit AccumulatorTable(Warn warn) : warn_(std::move(warn)) {}
   void add(AccumulatorId id, const std::string& name, Runtime::MergeAccumulator merge,
            Runtime::ShowAccumulator show);
+  /// It has no entry from the next add() on. Thread: any, also one that merges or shows.
+  void forget(AccumulatorId id);
   /// As status shows it. nullopt: it has no name.
   std::optional<AccumulatorStatus> named(AccumulatorId id) const;
   /// In order; those of unknown accumulators are nobody's. What a merge throws costs that update
@@ -41,6 +43,8 @@ class AccumulatorTable {
   const Warn warn_;
   mutable net::Mutex mutex_;
   std::map<AccumulatorId, Entry> entries_ GUARDED_BY(mutex_);
+  mutable net::Mutex forgotten_mutex_;  // taken last
+  std::vector<AccumulatorId> forgotten_ GUARDED_BY(forgotten_mutex_);
 };
 
 }  // namespace tinderbox::core

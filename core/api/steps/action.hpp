@@ -69,18 +69,23 @@ void run_action(Context& context, const std::shared_ptr<const TypedNode<T>>& nod
                 Handle&& handle) {
   using R = std::invoke_result_t<const F&, Cursor<T>&, TaskContext&>;
   Bytes captured;
-  Encoder out(captured);
-  ClosureCodec<F>::encode(out, f);
-  context.run_job(node, std::move(partitions),
-                  {PartitionAction<T, F>::code(), std::move(captured), operation, site},
-                  [&](int32_t position, Payload value) {
-                    if constexpr (std::is_void_v<R>)
-                      handle(position);
-                    else if constexpr (std::is_same_v<R, RawResult>)
-                      handle(position, std::move(value));
-                    else
-                      handle(position, from_bytes<R>(value.view()));
-                  });
+  References held;
+  {
+    const Holding holding(held);
+    Encoder out(captured);
+    ClosureCodec<F>::encode(out, f);
+  }
+  context.run_job(
+      node, std::move(partitions),
+      {PartitionAction<T, F>::code(), std::move(captured), std::move(held), operation, site},
+      [&](int32_t position, Payload value) {
+        if constexpr (std::is_void_v<R>)
+          handle(position);
+        else if constexpr (std::is_same_v<R, RawResult>)
+          handle(position, std::move(value));
+        else
+          handle(position, from_bytes<R>(value.view()));
+      });
 }
 
 // ---- what the actions do in a partition --------------------------------------------------------

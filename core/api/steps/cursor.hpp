@@ -69,7 +69,7 @@ namespace core {
 inline void check_killed(const TaskContext& context) {
   context.records_read.store(context.metrics.input_records + context.metrics.shuffle_read_records,
                              std::memory_order_relaxed);
-  if (context.killed.load(std::memory_order_relaxed)) throw TaskKilledException{};
+  if (context.kill_mark().load(std::memory_order_relaxed)) throw TaskKilledException{};
 }
 
 /// A sink over a callable that takes T&& and returns whether to go on. The callable must outlive

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <functional>
 
+#include "core/api/steps/held_bytes.hpp"
 #include "core/api/steps/node.hpp"
 #include "core/plan/reads.hpp"
+#include "core/shuffle/task_memory.hpp"
 
 namespace tinderbox::core {
 
@@ -273,36 +276,57 @@ class CartesianNode final : public OperatorNode<CartesianNode<A, B>, std::pair<A
     const auto& left = narrow_dependency(*this, 0);
     const auto& right = narrow_dependency(*this, 1);
     std::unique_ptr<Cursor<A>> outer;
-    std::unique_ptr<Cursor<B>> inner;
+    int32_t inner = 0;
     left.each_parent(partition, [&](int32_t p) {
       outer = open_partition(as_typed<A>(*left.parent), p, context);
     });
-    right.each_parent(partition, [&](int32_t p) {
-      inner = open_partition(as_typed<B>(*right.parent), p, context);
+    right.each_parent(partition, [&](int32_t p) { inner = p; });
+    const Node& node = *right.parent;
+    return std::make_unique<CartesianCursor>(std::move(outer), context, [&node, &context, inner] {
+      return open_partition(as_typed<B>(node), inner, context);
     });
-    std::vector<owned_t<B>> kept;
-    drive<B>(*inner, context, [&](B&& b) { return kept.push_back(own<B>(std::move(b))), true; });
-    return std::make_unique<CartesianCursor>(std::move(outer), std::move(kept));
   }
 
  private:
+  using OpenInner = std::function<std::unique_ptr<Cursor<B>>()>;
+  /// The right side is kept where it fits in memory, else made again for each record of the left
+  /// one, as Spark does.
   class CartesianCursor final : public Cursor<std::pair<A, B>> {
    public:
-    CartesianCursor(std::unique_ptr<Cursor<A>> outer, std::vector<owned_t<B>> inner)
-        : outer_(std::move(outer)), inner_(std::move(inner)) {}
+    CartesianCursor(std::unique_ptr<Cursor<A>> outer, TaskContext& context, OpenInner open)
+        : outer_(std::move(outer)), context_(context), open_(std::move(open)), memory_(context) {}
     bool next(Sink<std::pair<A, B>> out) override {
       auto push = [this, out](A&& a) {
-        for (const auto& b : inner_) {
-          if (!out(std::pair<A, B>(a, borrow<B>(b)))) return false;
-        }
+        if (!std::exchange(looked_, true)) whole_ = keep();
+        auto pair = [&](B&& b) { return out(std::pair<A, B>(a, std::move(b))); };
+        if (!whole_) return drive<B>(*open_(), context_, pair);
+        for (const auto& b : kept_)
+          if (!pair(borrow<B>(b))) return false;
         return true;
       };
       return outer_->next(sink_to<A>(push));
     }
 
    private:
+    bool keep() {
+      int64_t held = 0;
+      const bool fits = drive<B>(*open_(), context_, [&](B&& b) {
+        kept_.push_back(own<B>(std::move(b)));
+        held += held_bytes(kept_.back());
+        return memory_.hold(held + static_cast<int64_t>(kept_.capacity() * sizeof(owned_t<B>)));
+      });
+      if (fits) return true;
+      kept_ = {};
+      memory_.release();
+      return false;
+    }
+
     std::unique_ptr<Cursor<A>> outer_;
-    std::vector<owned_t<B>> inner_;
+    TaskContext& context_;
+    OpenInner open_;
+    TaskMemory memory_;
+    std::vector<owned_t<B>> kept_;
+    bool looked_ = false, whole_ = false;
   };
 };
 

@@ -35,7 +35,7 @@ std::optional<Payload> find_or_lock(BlockLock& lock, TaskContext& context) {
   if (!lock.try_take()) {
     // Who has it may only be reading it, from here or from a peer: then readers don't wait.
     if (auto stored = services.get_block(lock.block())) return stored;
-    if (!lock.take(context.killed)) throw TaskKilledException{};
+    if (!lock.take(context.kill_mark())) throw TaskKilledException{};
   }
   return services.get_block(lock.block());
 }

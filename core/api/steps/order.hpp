@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <map>
 
@@ -12,41 +13,32 @@
 
 namespace tinderbox::core {
 
-/// Whether values of T have floating point in them. Seen: the types that T is a part of.
-template <class T, class... Seen>
-consteval bool holds_floating();
-template <class Whole, class... Seen, class... Part>
-consteval bool any_floating(std::type_identity<std::tuple<Part...>>) {
-  return (holds_floating<std::remove_cvref_t<Part>, Whole, Seen...>() || ...);
-}
-template <class T, class... Seen>
+/// Whether values of T have floating point in them.
+template <class T>
 consteval bool holds_floating() {
-  if constexpr ((std::is_same_v<T, Seen> || ...) || kTrivialRecord<T> || TextLike<T>)
-    return false;
-  else if constexpr (std::is_scalar_v<T>)
-    return std::is_floating_point_v<T>;
-  else if constexpr (kIs<T, std::pair> || kIs<T, std::tuple> || kIs<T, std::variant>)
-    return []<template <class...> class Of, class... Part>(std::type_identity<Of<Part...>>) {
-      return any_floating<T, Seen...>(std::type_identity<std::tuple<Part...>>());
-    }(std::type_identity<T>());
-  else if constexpr (HasRecordFields<T>) {
-    using Fields = decltype(T::record_fields(std::declval<T&>()));
-    if constexpr (kTied<Fields>)
-      return any_floating<T, Seen...>(std::type_identity<Fields>());
-    else
-      return false;  // its codec says what is wrong
-  } else if constexpr (kIs<T, std::optional> || kIsArray<T> || Container<T>)
-    return holds_floating<std::remove_cv_t<typename T::value_type>, T, Seen...>();
-  else if constexpr (PlainAggregate<T> && net::field_count<T>() > 0)
-    return any_floating<T, Seen...>(
-        decltype(net::with_fields(std::declval<T&>(), []<class... Part>(Part&...) {
-          return std::type_identity<std::tuple<Part...>>();
-        }))());
-  else
-    return false;
+  return any_part<std::is_floating_point, T>();
 }
 
-/// a < b, but NaN comes after all others. Source: java.lang.Double.compare, for which -0.0 is less.
+/// Classes whose `<=>` may say that two values have no order: one with fields that are compared
+/// one after the other, as `= default` does.
+template <class T>
+concept PartlyOrdered = HasFields<T> && requires(const T& a, const T& b) {
+  { a <=> b } -> std::same_as<std::partial_ordering>;
+};
+
+template <class A, class B>
+bool before(const A& a, const B& b);
+/// Of variants that hold the same alternative.
+template <class V>
+bool before_alike(const V& a, const V& b) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    bool less = false;
+    ((a.index() == I && (less = before(*std::get_if<I>(&a), *std::get_if<I>(&b)), true)) || ...);
+    return less;
+  }(std::make_index_sequence<std::variant_size_v<V>>{});
+}
+/// a < b, but NaN comes after all others. A class with an operator< of its own, or whose fields
+/// are not known, orders NaN itself. Source: java.lang.Double.compare, for which -0.0 is less.
 template <class A, class B>
 bool before(const A& a, const B& b) {
   if constexpr (!holds_floating<A>())
@@ -66,10 +58,16 @@ bool before(const A& a, const B& b) {
        ...);
       return order < 0;
     }(std::make_index_sequence<std::tuple_size_v<A>>());
+  else if constexpr (kIs<A, std::variant>)
+    return a.index() != b.index() ? a.index() < b.index() : before_alike(a, b);
   else if constexpr (kIsArray<A> || (Container<A> && !HasRecordFields<A>))
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
                                         [](const auto& x, const auto& y) { return before(x, y); });
-  else
+  else if constexpr (PartlyOrdered<A>) {
+    const std::partial_ordering order = a <=> b;
+    return order == std::partial_ordering::unordered ? before(tied_parts(a), tied_parts(b))
+                                                     : order < 0;
+  } else
     return a < b;
 }
 struct Before {

@@ -8,7 +8,7 @@
 
 #include <concepts>
 
-#include "core/api/serde.hpp"
+#include "core/api/parts.hpp"
 
 namespace tinderbox {
 namespace core {
@@ -38,27 +38,20 @@ struct Owned<std::vector<A>> {
   using type = std::vector<typename Owned<A>::type>;
 };
 
-/// Whether a view hides where Owned can't replace it: in a struct, a set, a variant.
+template <class T>
+struct IsView : std::is_same<T, std::string_view> {};
+/// Whether a view is a part of T. Of an owned_t: where Owned can't replace it, as in a struct, a
+/// set, a variant.
 template <class T>
 consteval bool holds_view() {
-  if constexpr (std::is_same_v<T, std::string_view>)
-    return true;
-  else if constexpr (TextLike<T> || kPlainMemory<T> || std::is_arithmetic_v<T>)
-    return false;
-  else if constexpr (kIs<T, std::pair>)
-    return holds_view<typename T::first_type>() || holds_view<typename T::second_type>();
-  else if constexpr (Container<T> && !HasRecordFields<T>) {
-    if constexpr (std::is_same_v<typename T::value_type, T>)
-      return false;
-    else
-      return holds_view<std::remove_cv_t<typename T::value_type>>();
-  } else if constexpr (PlainAggregate<T> && net::field_count<T>() > 0 &&
-                       net::field_count<T>() <= 20) {
-    return decltype(net::with_fields(std::declval<T&>(), []<class... F>(F&...) {
-      return std::bool_constant<(std::is_same_v<F, std::string_view> || ...)>{};
-    }))::value;
-  } else
-    return false;
+  return any_part<IsView, T>();
+}
+/// Of what functions of the user make and the engine keeps beyond a push.
+template <class T>
+consteval void check_kept() {
+  static_assert(std::is_same_v<T, typename Owned<T>::type> && !holds_view<T>(),
+                "this is kept for longer than the record that it comes from: it must not hold a "
+                "std::string_view, use std::string");
 }
 
 /// Values of it have an order.
@@ -116,9 +109,9 @@ owned_t<T> own(T&& record)
   requires(!std::is_reference_v<T>)
 {
   static_assert(!holds_view<owned_t<T>>(),
-                "this record must be kept, but it holds a std::string_view inside a struct or set: "
-                "use a pair, a tuple "
-                "or a vector of views, or std::string");
+                "this record must be kept, but it holds a std::string_view inside a struct, a set, "
+                "an array or a variant: use a pair, a tuple, an optional or a vector of views, or "
+                "std::string");
   return convert_record<owned_t<T>>(std::move(record));
 }
 template <class T>

@@ -46,16 +46,23 @@ class Feeder {
 class PipeCursor final : public Cursor<std::string_view> {
  public:
   PipeCursor(const std::vector<std::string>& command, const PipeOptions& options,
-             TaskContext& context, PipeInput input)
-      : command_(command), context_(context), child_(start(command, options)) {
+             TaskContext& context, std::shared_ptr<TaskContext> feeding, PipeInput input)
+      : command_(command),
+        context_(context),
+        feeding_(std::move(feeding)),
+        child_(start(command, options)) {
     std::string header;
     for (const std::string& line : options.header) header += line + "\n";
-    feeder_.emplace(*child_, std::move(header), std::move(input), context);
+    feeder_.emplace(*child_, std::move(header), std::move(input), *feeding_);
   }
-  ~PipeCursor() override { child_->kill(); }  // so that the feeder ends
+  ~PipeCursor() override {  // so that the feeder ends
+    child_->kill();
+    join();
+  }
 
   bool next(Sink<std::string_view> out) override {
     check_killed(context_);
+    context_.records_read += feeding_->records_read;
     rest_.resize(used_ + kRead);
     const auto n = child_->read(rest_.data() + used_, kRead, kLook);
     if (!n) return true;
@@ -82,7 +89,7 @@ class PipeCursor final : public Cursor<std::string_view> {
     if (used_ > 0 && !out(std::string_view(rest_).substr(0, used_))) return false;
     used_ = 0;
     const int status = child_->wait();
-    feeder_->join();
+    join();
     feeder_->rethrow();
     if (status != 0)
       throw std::runtime_error("Subprocess exited with status " + std::to_string(status) +
@@ -90,8 +97,14 @@ class PipeCursor final : public Cursor<std::string_view> {
     return false;
   }
 
+  void join() {
+    feeder_->join();
+    context_.join(*feeding_);
+  }
+
   const std::vector<std::string> command_;
   TaskContext& context_;
+  const std::shared_ptr<TaskContext> feeding_;
   std::unique_ptr<net::PipedChild> child_;
   std::optional<Feeder> feeder_;
   Bytes rest_;
@@ -109,8 +122,11 @@ std::vector<std::string> split_command(const std::string& command) {
 
 std::unique_ptr<Cursor<std::string_view>> open_pipe(const std::vector<std::string>& command,
                                                     const PipeOptions& options,
-                                                    TaskContext& context, PipeInput input) {
-  return std::make_unique<PipeCursor>(command, options, context, std::move(input));
+                                                    TaskContext& context,
+                                                    std::shared_ptr<TaskContext> feeding,
+                                                    PipeInput input) {
+  return std::make_unique<PipeCursor>(command, options, context, std::move(feeding),
+                                      std::move(input));
 }
 
 }  // namespace tinderbox::core

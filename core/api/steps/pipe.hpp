@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,15 @@ std::vector<std::string> split_command(const std::string& command);
 
 /// What the program reads: calls its argument with text until that answers false.
 using PipeInput = std::function<void(const std::function<bool(std::string_view)>&)>;
-/// Starts the program; `input` is run by a thread of its own. Lines of its stdout, as they come.
-/// Errors: std::runtime_error when it cannot be started, or at its end, `Subprocess exited with
-/// status N. Command ran: …`; what `input` threw.
+/// Starts the program; `input` is run by a thread of its own, in the context `feeding`, which is
+/// beside `context` and joins it at the end. Lines of the program's stdout, as they come. Errors:
+/// std::runtime_error when it cannot be started, or at its end, `Subprocess exited with status N.
+/// Command ran: …`; what `input` threw.
 std::unique_ptr<Cursor<std::string_view>> open_pipe(const std::vector<std::string>& command,
                                                     const PipeOptions& options,
-                                                    TaskContext& context, PipeInput input);
+                                                    TaskContext& context,
+                                                    std::shared_ptr<TaskContext> feeding,
+                                                    PipeInput input);
 
 /// Source: Spark PipedRDD.
 template <class T>
@@ -48,24 +52,29 @@ class PipeNode final : public OperatorNode<PipeNode<T>, std::string_view> {
   }
   std::unique_ptr<Cursor<std::string_view>> open(int32_t partition,
                                                  TaskContext& context) const override {
-    std::shared_ptr<Cursor<T>> records = open_parent<T>(*this, 0, partition, context);
-    return open_pipe(command_, options_, context, [records, &context](const auto& write) {
-      Bytes lines;
-      bool wanted = true;
-      drive<T>(*records, context, [&](T&& record) {
-        append_text<T>(lines, record);
-        lines += '\n';
-        if (lines.size() < kPart) return true;
-        wanted = write(lines);
-        lines.clear();
-        return wanted;
-      });
-      if (wanted) write(lines);
-    });
+    std::shared_ptr<TaskContext> feeding = context.beside();
+    std::shared_ptr<Cursor<T>> records = open_parent<T>(*this, 0, partition, *feeding);
+    return open_pipe(
+        command_, options_, context, feeding,
+        [records, feeding = feeding.get()](const auto& write) { feed(*records, *feeding, write); });
   }
 
  private:
   static constexpr size_t kPart = 32 << 10;
+  static void feed(Cursor<T>& records, TaskContext& context,
+                   const std::function<bool(std::string_view)>& write) {
+    Bytes lines;
+    bool wanted = true;
+    drive<T>(records, context, [&](T&& record) {
+      append_text<T>(lines, record);
+      lines += '\n';
+      if (lines.size() < kPart) return true;
+      wanted = write(lines);
+      lines.clear();
+      return wanted;
+    });
+    if (wanted) write(lines);
+  }
   std::vector<std::string> command_;
   PipeOptions options_;
 };

@@ -128,7 +128,7 @@ std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, N
 Partitioner by_index_partitioner(int32_t n) {
   Bytes parameters;
   Encoder(parameters).varint(descriptor_offset(&kIndexItself));
-  return {Partitioner::Kind::Custom, n, std::move(parameters)};
+  return {Partitioner::Kind::Custom, n, std::move(parameters), {}};
 }
 
 int32_t poisson(Random& random, double mean) {

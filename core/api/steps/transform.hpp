@@ -7,6 +7,7 @@
 #include "core/api/steps/cursor.hpp"
 #include "core/api/steps/narrow.hpp"
 #include "core/api/steps/order.hpp"
+#include "core/api/steps/sum.hpp"
 
 namespace tinderbox::core {
 
@@ -36,19 +37,14 @@ Partitioner by_index_partitioner(int32_t n);
 
 /// The seed of a caller who names none: another one each time. Source: Spark Utils.random.
 uint64_t random_seed();
+/// Streams of one seed, and of seeds near each other, begin far from each other: where they stand
+/// is mixed, as of stream p + 1 moved by a step it would be what stream p gives a step later.
 /// Source: Steele, Lea and Flood, SplitMix.
 class Random {
  public:
   Random(uint64_t seed, int32_t stream)
-      : state_(seed ^ (static_cast<uint64_t>(stream) + 1) * 0x9e3779b97f4a7c15ull) {
-    bits();
-  }
-  uint64_t bits() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
+      : state_(mixed(mixed(seed + kStep) ^ static_cast<uint64_t>(stream))) {}
+  uint64_t bits() { return mixed(state_ += kStep); }
   /// In [0, 1).
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   uint64_t below(uint64_t n) {
@@ -56,6 +52,12 @@ class Random {
   }
 
  private:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15ull;
+  static constexpr uint64_t mixed(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
   uint64_t state_;
 };
 /// How many copies of a record a sample with replacement takes.
@@ -113,7 +115,7 @@ struct OnBothSides {
 struct Plus {
   template <class A, class B>
   A operator()(A a, const B& b) const {
-    return static_cast<A>(a + b);
+    return sum_of(std::move(a), b);
   }
 };
 struct Larger {

@@ -63,6 +63,16 @@ TEST_CASE("R42 text files: directories, globs, lists, missing ones", "[rdd]") {
   CHECK(lines(dir + "/d/t*") == std::vector<std::string>{"/d/three.log", "/d/two.txt"});
   CHECK(lines(dir + "/?/*.txt") == std::vector<std::string>{"/d/one.txt", "/d/two.txt"});
   CHECK(lines(dir + "/d/{one,three}.*") == std::vector<std::string>{"/d/one.txt", "/d/three.log"});
+  // What two choices match is there once; braces may hold others, and directories.
+  CHECK(lines(dir + "/d/{t*,*.log,three.log}") ==
+        std::vector<std::string>{"/d/three.log", "/d/two.txt"});
+  CHECK(lines(dir + "/d/t{wo,{hree,en}}.{txt,log}") ==
+        std::vector<std::string>{"/d/three.log", "/d/two.txt"});
+  CHECK(lines(dir + "/{d/one,none/x,d/two}.txt") ==
+        std::vector<std::string>{"/d/one.txt", "/d/two.txt"});
+  std::ofstream(dir + "/d/{a}") << "braces\n";
+  CHECK(lines(dir + "/d/\\{a\\}*") == std::vector<std::string>{"braces"});
+  (void)runtime.files().remove(dir + "/d/{a}");
   CHECK(lines("file:" + dir + "/d/one.txt,file://" + dir + "/d/three.log") ==
         std::vector<std::string>{"/d/one.txt", "/d/three.log"});
   CHECK(lines("file://localhost" + dir + "/d/one.txt") == std::vector<std::string>{"/d/one.txt"});
@@ -245,6 +255,100 @@ TEST_CASE("broadcast values reach tasks once, accumulators come back", "[rdd]") 
         for (int x : in) s.add(x);
       }));
   CHECK(sum.value() == 5060);
+}
+
+TEST_CASE("a broadcast value is removed with the last that could ask for it", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto numbers = context.parallelize(std::vector<std::pair<int, int>>{{1, 1}, {2, 2}}, 2);
+  const auto there = [&] { return runtime.services.broadcasts.size(); };
+  const auto more = [](const auto& by, int x) { return x + by.value(); };
+  std::optional<Broadcast<int>> ten(context.broadcast(10));
+  SECTION("a handle") {
+    auto copy = *ten;
+    ten.reset();
+    CHECK(there() == 1);
+  }
+  SECTION("an Rdd, and what is made of it") {
+    auto sums = numbers.map_values(capture(*ten, more)).map([](auto pair) { return pair; });
+    ten.reset();
+    CHECK(there() == 1);
+    CHECK(sums.values().collect() == std::vector{11, 12});
+  }
+  SECTION("a function of an action that runs") {
+    Broadcast<int> by = *ten;
+    ten.reset();
+    numbers.foreach (
+        capture(std::move(by), [](const auto& b, auto pair) { CHECK(b.value() > pair.first); }));
+    CHECK(there() == 0);
+  }
+  SECTION("a shuffle that combines by it") {
+    auto sums = numbers.reduce_by_key(
+        capture(*ten, [](const auto& by, int a, int b) { return a + b + by.value(); }));
+    ten.reset();
+    CHECK(there() == 1);
+    CHECK(sums.count() == 2);
+  }
+  SECTION("a partitioner") {
+    auto by_ten = numbers.partition_by(
+        2, capture(*ten, [](const auto& by, int key) { return key % 2 * (by.value() / 10); }));
+    const auto partitioner = *by_ten.partitioner();
+    by_ten = numbers;
+    ten.reset();
+    CHECK(there() == 1);
+    CHECK(numbers.reduce_by_key([](int a, int b) { return a + b; }, partitioner).count() == 2);
+  }
+  SECTION("records at the driver") {
+    auto records = context.parallelize(std::vector{*ten}, 1);
+    ten.reset();
+    CHECK(there() == 1);
+    CHECK(records.map([](const Broadcast<int>& by) { return by.value(); }).first() == 10);
+  }
+  SECTION("a value that holds it") {
+    auto outer = context.broadcast(std::vector{*ten});
+    ten.reset();
+    CHECK(there() == 2);
+  }
+  ten.reset();
+}
+
+TEST_CASE("what nobody can reach is removed: broadcast values, cached partitions, accumulators",
+          "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  for (int i = 0; i < 3; ++i) {
+    const auto by = context.broadcast(i);
+    const auto seen = context.long_accumulator();
+    auto rdd = context.parallelize(upto(4), 2)
+                   .map(capture(by, seen,
+                                [](const auto& b, const auto& s, int x) {
+                                  s.add(1);
+                                  return x + b.value();
+                                }))
+                   .cache();
+    auto child = rdd.map([](int x) { return x; });
+    CHECK(child.count() == 4);
+    rdd = context.parallelize(upto(1), 1);
+    CHECK(runtime.services.blocks.contains("rdd_" + std::to_string(i * 4 + 1) + "_0"));
+    CHECK(runtime.services.broadcasts.size() == 1);
+    CHECK(seen.value() == 4);
+  }
+  CHECK(runtime.services.blocks.empty());
+  CHECK(runtime.services.broadcasts.empty());
+  CHECK(runtime.forgotten_accumulators.size() == 3);
+  CHECK(context.persistent_rdds().empty());
+}
+
+TEST_CASE("a destroyed broadcast value is gone for its copies too", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto a = context.broadcast(7);
+  CHECK(a.value() == 7);
+  auto b = a;
+  CHECK(b.value() == 7);
+  a.destroy();
+  CHECK_THROWS_WITH(b.value(), Catch::Contains("after it was destroyed"));
+  CHECK(runtime.services.broadcasts.empty());
 }
 
 TEST_CASE("several threads may be the first to use one broadcast value", "[rdd]") {

@@ -72,6 +72,7 @@ class LocalRuntime final : public core::Runtime {
   void unpersist(RddId id) override;
   void forget_shuffle(ShuffleId id) override;
   void checkpointed(RddId id, core::NodePtr replacement) override;
+  void forget_accumulator(AccumulatorId id) override { forgotten_accumulators.push_back(id); }
   void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge,
                             ShowAccumulator show) override;
   void cancel_job_group(const std::string&, bool) override {}
@@ -93,6 +94,7 @@ class LocalRuntime final : public core::Runtime {
   int stages = 0;  // run so far; a shuffle that is there already is not run again
   int tasks = 0;
   std::vector<ShuffleId> forgotten;
+  std::vector<AccumulatorId> forgotten_accumulators;
   std::map<std::string, std::string> last_properties;
   core::Determinism last_determinism{};  // of what the last job computed
   TaskMetrics last_metrics;              // sum over the last stage; memory: the most

@@ -100,3 +100,39 @@ TEST_CASE("pipe: a working directory of its own has links to all that is here", 
   CHECK_FALSE(made_here);
   CHECK_FALSE(tasks_left);
 }
+
+TEST_CASE("pipe: what is above and below it may add to accumulators and spill", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  constexpr int64_t kRecords = 100000;
+  auto above = context.long_accumulator(), below = context.long_accumulator(),
+       both = context.long_accumulator();
+  const auto lines = context.range(0, kRecords, 1, 2)
+                         .map(capture(above, both,
+                                      [](const auto& a, const auto& b, int64_t x) {
+                                        a.add(1);
+                                        b.add(1);
+                                        return x;
+                                      }))
+                         .pipe("cat")
+                         .map(capture(below, both,
+                                      [](const auto& a, const auto& b, std::string_view) {
+                                        a.add(1);
+                                        b.add(1);
+                                        return 1;
+                                      }))
+                         .count();
+  CHECK(lines == kRecords);
+  CHECK(above.value() == kRecords);
+  CHECK(below.value() == kRecords);
+  CHECK(both.value() == 2 * kRecords);
+}
+
+TEST_CASE("pipe: records that it read are counted", "[rdd]") {
+  LocalRuntime runtime(1);
+  Context context(runtime);
+  const std::string path = runtime.services.directory + "/in";
+  std::ofstream(path) << "a\nb\nc\n";
+  CHECK(context.text_file(path, 1).pipe("cat").count() == 3);
+  CHECK(runtime.last_metrics.input_records == 3);
+}

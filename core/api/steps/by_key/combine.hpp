@@ -56,7 +56,10 @@ struct ZeroAggregator {
   Seq seq;
   Comb comb;
   auto parts() const { return std::tie(zero, seq, comb); }
-  Combined create(V&& value) const { return U(seq(U(zero.value), std::move(value))); }
+  Combined create(V&& value) const {
+    check_kept<U>();
+    return U(seq(U(zero.value), std::move(value)));
+  }
   void merge_value(Combined& into, V&& value) const {
     into = U(seq(std::move(into), std::move(value)));
   }
@@ -70,13 +73,14 @@ template <class V, class Create, class Seq, class Comb>
 struct CombineAggregator {
   using Combined = std::decay_t<std::invoke_result_t<const Create&, V>>;
   using Result = Combined;
-  static_assert(std::is_same_v<Combined, owned_t<Combined>>,
-                "what is combined is kept: it must own its bytes");
   Create create_f;
   Seq seq;
   Comb comb;
   auto parts() const { return std::tie(create_f, seq, comb); }
-  Combined create(V&& value) const { return create_f(std::move(value)); }
+  Combined create(V&& value) const {
+    check_kept<Combined>();
+    return create_f(std::move(value));
+  }
   void merge_value(Combined& into, V&& value) const {
     into = Combined(seq(std::move(into), std::move(value)));
   }

@@ -12,12 +12,17 @@
 
 namespace tinderbox::core {
 
+template <class T>
+    struct IsUnordered : std::bool_constant < requires {
+  typename T::hasher;
+} > {};
+
 /// A key as bytes: equal keys have equal bytes.
 template <class K>
 struct KeyBytes {
-  static_assert(
-      !Container<K> || TextLike<K> || !requires { typename K::hasher; },
-      "an unordered container cannot be a key: equal ones may have different bytes");
+  static_assert(!any_part<IsUnordered, K>(),
+                "an unordered container cannot be a key, nor a part of one: equal ones may have "
+                "different bytes");
   static constexpr bool kMemory = kPlainMemory<K> && !holds_floating<K>();
   /// A view of the key itself or of `scratch`.
   static std::string_view view(const K& key, Bytes& scratch) {
@@ -125,7 +130,7 @@ class PartitionOf {
 
 /// Source: Spark Partitioner.defaultPartitioner (spec/08 §3).
 Partitioner default_partitioner(Context& context, std::span<const NodePtr> inputs);
-inline Partitioner hash_partitioner(int32_t n) { return {Partitioner::Kind::Hash, n, {}}; }
+inline Partitioner hash_partitioner(int32_t n) { return {Partitioner::Kind::Hash, n, {}, {}}; }
 /// Where an operation by key puts its results: `n` partitions by hash (0: as the default
 /// partitioner says), or those of a partitioner.
 struct Into {

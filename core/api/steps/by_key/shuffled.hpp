@@ -334,6 +334,7 @@ std::shared_ptr<ShuffleDependency> make_shuffle(Context& context, NodePtr parent
   auto shuffle = context.new_shuffle(std::move(parent));
   shuffle->num_reduces = partitioner.num_partitions;
   shuffle->writer = Writer::code();
+  shuffle->held = partitioner.held;
   shuffle->writer_captured = to_bytes(ShuffleTarget{shuffle->id.value, partitioner}) + extra;
   return shuffle;
 }

@@ -1,6 +1,8 @@
 #include "core/api/input/text.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -61,4 +63,31 @@ TEST_CASE("words ends when its receiver has enough", "[text]") {
     });
     CHECK(all.size() == std::min<size_t>(enough, 4));
   }
+}
+
+TEST_CASE("numbers as text are Java's", "[text]") {
+  const auto text = [](auto value) {
+    Bytes out;
+    tinderbox::core::append_text(out, value);
+    return out;
+  };
+  CHECK(text(0.1f) == "0.1");
+  CHECK(text(std::vector{0.1f, 16777216.0f}) == "[0.1, 1.6777216E7]");
+  CHECK(text(3.4028235e38f) == "3.4028235E38");
+  CHECK(text(1.4e-45f) == "1.4E-45");
+  CHECK(text(3.0) == "3.0");
+  CHECK(text(-0.0) == "-0.0");
+  CHECK(text(0.001) == "0.001");
+  CHECK(text(0.00099) == "9.9E-4");
+  CHECK(text(9999999.0) == "9999999.0");
+  CHECK(text(1234567.875) == "1234567.875");
+  CHECK(text(1e7) == "1.0E7");
+  CHECK(text(1e10) == "1.0E10");
+  CHECK(text(-1.5e-10) == "-1.5E-10");
+  CHECK(text(1e100) == "1.0E100");
+  CHECK(text(4.9e-324) == "4.9E-324");
+  CHECK(text(1.7976931348623157e308) == "1.7976931348623157E308");
+  CHECK(text(std::nan("")) == "NaN");
+  CHECK(text(std::numeric_limits<double>::infinity()) == "Infinity");
+  CHECK(text(-std::numeric_limits<float>::infinity()) == "-Infinity");
 }

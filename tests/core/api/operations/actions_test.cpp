@@ -90,6 +90,29 @@ TEST_CASE("R18 is_empty", "[rdd]") {
   CHECK_FALSE(context.parallelize(upto(3), 3).filter([](int x) { return x == 3; }).is_empty());
 }
 
+TEST_CASE("samples of partitions say nothing of each other, whatever the seed", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  constexpr int64_t kPartitions = 64, kRecords = 2000;
+  const auto nums = context.range(0, kPartitions * kRecords, 1, kPartitions);
+  for (const uint64_t seed : {0, 1, 7, 42}) {
+    std::vector<std::vector<int>> taken(kPartitions, std::vector<int>(kRecords));
+    for (const int64_t x : nums.sample(false, 0.5, seed).collect())
+      taken[static_cast<size_t>(x / kRecords)][static_cast<size_t>(x % kRecords)] = 1;
+    for (size_t a = 0; a < kPartitions; ++a)
+      for (size_t b = 0; b < kPartitions; ++b)
+        for (size_t shift = a < b ? 0 : 1; shift < 70; ++shift) {
+          if (a == b) continue;
+          int alike = 0;
+          for (size_t i = shift; i < kRecords; ++i) alike += taken[a][i] == taken[b][i - shift];
+          // Half of them, with a deviation of 22 or less.
+          if (std::abs(alike - static_cast<int>(kRecords - shift) / 2) > 180)
+            FAIL_CHECK("seed " << seed << ": partition " << a << " is " << b << ", " << shift
+                               << " records later");
+        }
+  }
+}
+
 TEST_CASE("sample and R21 random_split follow their seed", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

@@ -58,6 +58,14 @@ TEST_CASE("NaN is last in every order, and equals itself", "[order]") {
   CHECK_FALSE(before(std::tuple(1, kNan, 2), std::tuple(1, kNan, 1)));
   CHECK(before(std::vector{kNan}, std::vector{kNan, 1.0}));
   CHECK(before(std::optional<double>(), std::optional(kNan)));
+  CHECK(before(Point{1, 1}, Point{kNan, 1}));
+  CHECK_FALSE(before(Point{kNan, 1}, Point{1, 1}));
+  CHECK(before(Point{kNan, 1}, Point{kNan, 2}));
+  CHECK_FALSE(before(Point{kNan, 1}, Point{kNan, 1}));
+  using Either = std::variant<double, int64_t>;
+  CHECK(before(Either(1.0), Either(kNan)));
+  CHECK(before(Either(kNan), Either(int64_t{0})));
+  CHECK_FALSE(before(Either(kNan), Either(-kNan)));
   CHECK(before(std::optional(1.0), std::optional(kNan)));
   CHECK_FALSE(before(std::optional(kNan), std::optional<double>()));
   core::MapBy<double, int> map{{kNan, 1}, {1.0, 2}};
@@ -106,6 +114,9 @@ TEST_CASE("NaN and both zeros are one key each, whatever they are a part of", "[
   check([](double v) { return std::optional(v); });
   check([](double v) { return std::map<int, double>{{1, v}}; });
   check([](double v) { return std::array{v, v}; });
+  check([](double v) { return Point{v, 1}; });
+  check([](double v) { return std::variant<int64_t, double>(v); });
+  check([](double v) { return std::pair(1, std::optional(Point{v, 1})); });
 }
 
 TEST_CASE("a struct with floating point in it: both zeros are one key", "[pair_rdd]") {
@@ -113,6 +124,19 @@ TEST_CASE("a struct with floating point in it: both zeros are one key", "[pair_r
   Context context(runtime);
   const auto counts = counted(context, std::vector<Point>{{0.0, 1}, {-0.0, 1}, {1.0, 1}});
   CHECK(counts.collect_as_map() == core::MapBy<Point, int64_t>{{{0.0, 1}, 2}, {{1.0, 1}, 1}});
+}
+
+TEST_CASE("structs with NaN in them are sorted, the ones with NaN last", "[pair_rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  std::vector<Point> points;
+  for (int32_t i = 0; i < 200; ++i) points.push_back({i % 3 == 1 ? kNan : i * 7919 % 200, i});
+  const auto got =
+      context.parallelize(points, 4).sort_by([](const Point& p) { return p; }).collect();
+  std::sort(points.begin(), points.end(), core::Before{});
+  CHECK(std::isnan(points.back().x));
+  CHECK(std::equal(got.begin(), got.end(), points.begin(), points.end(),
+                   [](const Point& a, const Point& b) { return a.name == b.name; }));
 }
 
 TEST_CASE("NaN is the largest of records that are sorted, wherever it came from", "[pair_rdd]") {

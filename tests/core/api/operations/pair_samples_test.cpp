@@ -38,6 +38,19 @@ TEST_CASE("filter_by_range keeps keys between two, both with them", "[rdd]") {
   }
 }
 
+TEST_CASE("filter_by_range: NaN is beyond every other number, however the records lie", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const double nan = std::nan("");
+  auto rdd = context.parallelize(
+      std::vector<std::pair<double, int>>{{1.5, 1}, {nan, 2}, {9, 3}, {-0.0, 4}}, 1);
+  for (const auto& records : {rdd, rdd.sort_by_key(true, 3)}) {
+    CHECK(records.filter_by_range(1.0, 2.0).values().collect() == std::vector{1});
+    CHECK(records.filter_by_range(0.0, 1.0).values().collect() == std::vector{4});
+    CHECK(sorted(records.filter_by_range(2.0, nan).values().collect()) == std::vector{2, 3});
+  }
+}
+
 TEST_CASE("R36 sample_by_key takes of each key about its fraction, the same for a seed", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

@@ -94,6 +94,37 @@ TEST_CASE("histogram of given buckets: what lies outside, and NaN, is in none", 
   CHECK_THROWS_AS(numbers.histogram(std::vector<double>{1, 0}), std::invalid_argument);
 }
 
+TEST_CASE("sums of integers: exact, unsigned ones too, and they wrap around", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  CHECK(context.parallelize(std::vector<int64_t>{kMost, 1}, 1).sum() ==
+        std::numeric_limits<int64_t>::min());
+  CHECK(context.parallelize(std::vector<uint64_t>{uint64_t{1} << 63, 5}, 2).sum() ==
+        (uint64_t{1} << 63) + 5);
+  CHECK(context.parallelize(std::vector<int32_t>{2'000'000'000, 2'000'000'000}, 2).sum() ==
+        4'000'000'000);
+  auto total = context.long_accumulator();
+  context.parallelize(std::vector<int64_t>{kMost, 1}, 1)
+      .foreach (capture(total, [](const auto& t, int64_t x) { t.add(x); }));
+  CHECK(total.value() == std::numeric_limits<int64_t>::min());
+}
+
+TEST_CASE("tree_reduce: an optional without a value is a record as others are", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  using Maybe = std::optional<int>;
+  const auto both = [](Maybe a, Maybe b) { return a && b ? Maybe(*a + *b) : Maybe(); };
+  for (const int n : {1, 2, 7}) {
+    const auto all = [&](std::vector<Maybe> records) { return context.parallelize(records, n); };
+    CHECK(all({1, std::nullopt, 3}).tree_reduce(both) == std::nullopt);
+    CHECK(all({1, 2, 3}).tree_reduce(both) == 6);
+    CHECK(all({std::nullopt, std::nullopt}).tree_reduce(both) == std::nullopt);
+    CHECK(all({1, std::nullopt, 3}).tree_reduce(both) == all({1, std::nullopt, 3}).reduce(both));
+    CHECK_THROWS_AS(all({}).tree_reduce(both), std::domain_error);
+  }
+}
+
 TEST_CASE("tree_aggregate and tree_reduce give what aggregate and reduce give", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

@@ -39,3 +39,21 @@ TEST_CASE("accumulators with a name are shown as they are", "[accumulators]") {
   CHECK_FALSE(table.named({2}));
   CHECK_FALSE(table.named({3}));
 }
+
+TEST_CASE("a forgotten accumulator is gone at the next one, also if a merge forgets it",
+          "[accumulators]") {
+  AccumulatorTable table({});
+  int merged = 0;
+  table.add(
+      {1}, "first",
+      [&](std::string_view) {
+        ++merged;
+        table.forget({1});
+      },
+      [] { return std::string("1"); });
+  table.merge({{{1}, "a", false}});
+  table.add({2}, "second", {}, {});
+  table.merge({{{1}, "b", false}});
+  CHECK(merged == 1);
+  CHECK_FALSE(table.named({1}));
+}

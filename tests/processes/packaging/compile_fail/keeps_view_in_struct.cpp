@@ -1,4 +1,4 @@
-// wants: it holds a std::string_view inside a struct or set
+// wants: it holds a std::string_view inside a struct
 #include "core/api/tinderbox.hpp"
 struct Row { std::string_view name; int n = 0; };
 void job(tinderbox::Context& context) {

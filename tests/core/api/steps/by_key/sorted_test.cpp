@@ -111,3 +111,25 @@ TEST_CASE("-0.0 and 0.0 are one key, also between bounds", "[sorted]") {
   CHECK(SortPrefix<double>::of(-0.0) == SortPrefix<double>::of(0.0));
   CHECK(SortPrefix<float>::of(-0.0f) == SortPrefix<float>::of(0.0f));
 }
+
+TEST_CASE("sorted records with views inside tuples and optionals stay as they were", "[sorted]") {
+  tests::LocalRuntime runtime;
+  Context context(runtime);
+  std::vector<std::string> words;
+  for (int i = 0; i < 3000; ++i)
+    words.push_back("a word of some length " + std::to_string(i * 7 % 3000));
+  const auto lines = context.parallelize(words, 2).map(
+      [](const std::string& w) { return std::pair(w.substr(20), w); });
+  const auto views =
+      lines.map_values([](const std::string& w) { return std::tuple(std::string_view(w), 1); });
+  std::sort(words.begin(), words.end());
+  std::vector<std::string> got;
+  for (const auto& [key, value] : views.sort_by_key(true, 2).collect())
+    got.push_back(std::get<0>(value));
+  CHECK(got == words);
+  got.clear();
+  const auto sides = lines.map_values([](const std::string& w) { return std::string_view(w); });
+  for (const auto& [key, value] : lines.left_outer_join(sides).sort_by_key().collect())
+    got.push_back(*value.second);
+  CHECK(got == words);
+}

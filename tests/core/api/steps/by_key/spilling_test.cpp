@@ -351,3 +351,30 @@ TEST_CASE("numbers in groups with short keys and long ones, over the memory that
   CHECK(got.size() == groups.size());
   CHECK((got == expected));
 }
+
+TEST_CASE("cartesian with a side that does not fit in memory", "[spill]") {
+  Little little;
+  auto made = little.context.long_accumulator();
+  const auto left = little.context.range(0, 3, 1, 1);
+  const auto right =
+      little.context.range(0, kRecords, 1, 2).map(capture(made, [](const auto& m, int64_t i) {
+        m.add(1);
+        return row(i).second;
+      }));
+  std::multiset<std::string> want, got;
+  for (int64_t i = 0; i < kRecords; ++i)
+    for (int copy = 0; copy < 3; ++copy) want.insert(row(i).second);
+  for (auto& [number, value] : left.cartesian(right).collect()) got.insert(std::move(value));
+  CHECK((got == want));
+  CHECK(made.value() > 3 * kRecords);  // once more until it was too much
+  CHECK(little.runtime.services.memory().use().execution == 0);
+  made.reset();
+  CHECK(left.cartesian(little.context.range(0, 10, 1, 2)
+                           .map(capture(made,
+                                        [](const auto& m, int64_t i) {
+                                          m.add(1);
+                                          return i;
+                                        })))
+            .count() == 30);
+  CHECK(made.value() == 10);
+}
