@@ -1,5 +1,8 @@
 #include "core/executor/app_files.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "conf/keys.hpp"
 #include "conf/values/resources.hpp"
 #include "core/deploy/worker/peer_file.hpp"
@@ -58,6 +61,18 @@ void check_archives(const conf::Conf& conf) {
       throw conf::Error(refusal->message);
 }
 
+/// Moves those of `wanted`, which is sorted, from `launch` to `taken`.
+void take_from(LaunchTasks& launch, const std::vector<TaskId>& wanted, std::vector<TaskId>& taken) {
+  for (size_t i = launch.tasks.size(); i-- > 0;) {
+    const TaskId id = launch.tasks[i].id;
+    if (!std::binary_search(wanted.begin(), wanted.end(), id)) continue;
+    taken.push_back(id);
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    launch.tasks.erase(launch.tasks.begin() + at);
+    if (i < launch.resources.size()) launch.resources.erase(launch.resources.begin() + at);
+  }
+}
+
 }  // namespace
 
 void check_app_file(const std::string& entry, BlockManager& blocks) { checked_path(entry, blocks); }
@@ -97,14 +112,86 @@ AddFiles app_files(const conf::Conf& conf) {
 }
 
 Result<bool> fetch_app_files(const AddFiles& what, const conf::Conf& conf,
-                             const std::string& directory) {
+                             const std::string& directory, const std::atomic<bool>* cancelled) {
   net::FetchOptions options;
   options.peer = peer_file(conf);
+  options.cancelled = cancelled;
   for (const std::string& url : what.files)
     if (auto path = net::fetch(url, directory, options); !path) return path.error();
   for (const std::string& url : what.archives)
     if (auto path = net::fetch_archive(url, directory, options); !path) return path.error();
   return true;
+}
+
+// ---- beside the loop ------------------------------------------------------------------
+
+FileFetcher::FileFetcher(FetchFiles fetch, OnFetched on_fetched)
+    : fetch_(std::move(fetch)), on_fetched_(std::move(on_fetched)) {}
+
+FileFetcher::~FileFetcher() {
+  cancel();
+  join();
+}
+
+void FileFetcher::add(AddFiles files) {
+  net::Lock lock(mutex_);
+  if (cancelled_) return;
+  queue_.push_back(std::move(files));
+  changed_.notify_all();
+  if (thread_.joinable()) return;
+  working_ = true;
+  thread_ = std::thread([this] { work(); });
+}
+
+void FileFetcher::work() {
+  net::Lock lock(mutex_);
+  while (true) {
+    while (queue_.empty() && !cancelled_) changed_.wait(lock);
+    if (cancelled_) break;
+    const AddFiles files = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    on_fetched_(fetch_(files, cancelled_));
+    lock.lock();
+  }
+  working_ = false;
+  changed_.notify_all();
+}
+
+void FileFetcher::cancel() {
+  net::Lock lock(mutex_);
+  cancelled_ = true;
+  changed_.notify_all();
+}
+
+void FileFetcher::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+bool FileFetcher::stop_within(std::chrono::milliseconds patience) {
+  cancel();
+  {
+    net::Lock lock(mutex_);
+    while (working_ && patience.count() > 0) patience = changed_.wait_some(lock, patience);
+    if (working_) return false;
+  }
+  join();
+  return true;
+}
+
+std::vector<HeldOrders::Order> HeldOrders::files_came() {
+  std::vector<Order> ready = std::move(groups_.front());
+  groups_.pop_front();
+  return ready;
+}
+
+std::vector<TaskId> HeldOrders::take_back(std::vector<TaskId> tasks) {
+  std::sort(tasks.begin(), tasks.end());
+  std::vector<TaskId> taken;
+  for (std::vector<Order>& group : groups_)
+    for (Order& order : group)
+      if (auto* start = std::get_if<StartTasks>(&order)) take_from(start->launch, tasks, taken);
+  return taken;
 }
 
 }  // namespace tinderbox::core

@@ -1,5 +1,9 @@
 #include "core/executor/executor.hpp"
 
+#include <algorithm>
+#include <iterator>
+
+#include "core/plan/task_result.hpp"
 #include "core/status/exit_codes.hpp"
 #include "core/status/exit_reasons.hpp"
 
@@ -8,6 +12,16 @@ namespace {
 
 constexpr int kConnectTries = 3;
 constexpr Duration kConnectRetryDelay = std::chrono::seconds(1);
+
+/// About what it takes in the body of a message, where larger results are not.
+int64_t bytes_in_body(const TaskUpdate& update) {
+  constexpr size_t kFixed = 512, kLargestResult = 8192;
+  size_t bytes = kFixed + std::min(update.result.size(), kLargestResult);
+  if (update.map_status) bytes += update.map_status->sizes.size();
+  if (const auto& reason = update.reason)
+    bytes += reason->class_name.size() + reason->description.size() + reason->stack.size();
+  return static_cast<int64_t>(bytes) + accumulator_bytes(update.accumulators);
+}
 
 }  // namespace
 
@@ -91,6 +105,7 @@ void ExecutorMachine::on(const ServicesBuilt& e, Effects& out) {
   }
   heartbeat_interval_ = e.heartbeat_interval;
   heartbeat_max_failures_ = e.heartbeat_max_failures;
+  max_message_size_ = e.max_message_size;
   register_with_driver(e, out);
 }
 
@@ -134,7 +149,22 @@ void ExecutorMachine::on_message(const StopExecutor&, Effects& out) {
   end(kExitOk, "the driver is done", out);
 }
 
+/// A larger message than the driver takes would cost the connection: each is told in half of that,
+/// so that what bytes_in_body() does not know of has room.
 void ExecutorMachine::on(TasksMoved& e, Effects& out) {
+  auto first = e.updates.begin();
+  int64_t bytes = 0;
+  for (auto u = first; u != e.updates.end(); ++u) {
+    const int64_t more = bytes_in_body(*u);
+    if (u != first && bytes + more > max_message_size_ / 2) {
+      std::vector<TaskUpdate> part(std::make_move_iterator(first), std::make_move_iterator(u));
+      to_driver(StatusUpdates{std::move(part)}, out);
+      first = u;
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  e.updates.erase(e.updates.begin(), first);
   to_driver(StatusUpdates{std::move(e.updates)}, out);
 }
 void ExecutorMachine::on(RevokeAnswered& e, Effects& out) {

@@ -44,6 +44,7 @@ struct ServicesBuilt {
   Duration heartbeat_interval{};
   int32_t heartbeat_max_failures = 0;
   ResourceAddresses resources;
+  int64_t max_message_size = int64_t{128} << 20;  // spark.rpc.message.maxSize. Unit: bytes
 };
 /// Task attempts moved on; in the order in which they did.
 struct TasksMoved {
@@ -147,6 +148,7 @@ class ExecutorMachine {
   bool decommissioned_ = false;  // the driver says so
   Duration heartbeat_interval_{};
   int32_t heartbeat_max_failures_ = 0;
+  int64_t max_message_size_ = 0;
   int32_t unanswered_ = 0;  // heartbeats in a row
 };
 

@@ -2,7 +2,6 @@
 
 #include "conf/keys.hpp"
 #include "conf/values/custom_resources.hpp"
-#include "core/executor/app_files.hpp"
 #include "core/executor/task_reaper.hpp"
 #include "core/executor/task_runner.hpp"
 #include "core/executor/task_services.hpp"
@@ -28,10 +27,24 @@ bool out_of_memory(const TaskUpdate& u) {
 /// For killed tasks to touch a record when the executor ends. Spark's do not outlive its JVM at
 /// all.
 constexpr Duration kTasksEnd = std::chrono::seconds(1);
+/// For a fetch of shipped files to see that it is cancelled: one whose server is silent does not.
+constexpr std::chrono::milliseconds kFetchEnds = std::chrono::seconds(1);
 
 conf::Conf merge(conf::Conf startup, const std::map<std::string, std::string>& properties) {
   for (const auto& [name, value] : properties) startup = startup.with(name, value);
   return startup;
+}
+
+/// What TaskRunner::kill tells of a task that had not begun.
+TaskUpdate killed(const KillTask& kill) {
+  TaskEndReason reason;
+  reason.kind = TaskEndKind::TaskKilled;
+  reason.description = kill.reason;
+  TaskUpdate update;
+  update.id = kill.id;
+  update.state = TaskState::Killed;
+  update.reason = std::move(reason);
+  return update;
 }
 
 }  // namespace
@@ -54,7 +67,8 @@ class ExecutorService::Impl final : public DriverLink {
   }
   bool stop() {
     if (services_) services_->stop("the executor stops");
-    if (!runner_ || runner_->stop_within(kTasksEnd)) return true;
+    const bool fetched = !fetcher_ || fetcher_->stop_within(kFetchEnds);
+    if ((!runner_ || runner_->stop_within(kTasksEnd)) && fetched) return true;
     remove_own_blocks();
     return false;
   }
@@ -71,19 +85,11 @@ class ExecutorService::Impl final : public DriverLink {
     conf_ = merge(options_.startup, e.config.properties);
     shell_.feed(build(e.config));
   }
-  void apply(const KeepProgram& e) { runner_->keep_program(e.program); }
-  void apply(const DropProgram& e) {
-    runner_->forget_program(e.program);
-    services_->forget_program(e.program);
-  }
-  void apply(StartTasks& e) {
-    // Tasks of a profile that runs here beside the executor's own.
-    if (e.launch.cpus < task_cpus_)
-      runner_->grow(options_.executor.cores / std::max(1, e.launch.cpus));
-    runner_->start(std::move(e.launch));
-    report_running_later();
-  }
+  void apply(KeepProgram& e) { after_files(std::move(e)); }
+  void apply(DropProgram& e) { after_files(std::move(e)); }
+  void apply(StartTasks& e) { after_files(std::move(e)); }
   void apply(const StopTask& e) {
+    if (!held_.take_back({e.kill.id}).empty()) return shell_.feed(TasksMoved{{killed(e.kill)}});
     runner_->kill(e.kill);
     if (reaping_) reaping_->shell.feed(e.kill);
   }
@@ -101,7 +107,12 @@ class ExecutorService::Impl final : public DriverLink {
       net::exit_now(code);
     });
   }
-  void apply(const TakeBack& e) { shell_.feed(RevokeAnswered{runner_->revoke(e.tasks)}); }
+  void apply(const TakeBack& e) {
+    std::vector<TaskId> revoked = runner_->revoke(e.tasks);
+    const std::vector<TaskId> held = held_.take_back(e.tasks);
+    revoked.insert(revoked.end(), held.begin(), held.end());
+    shell_.feed(RevokeAnswered{std::move(revoked)});
+  }
   void apply(const ForServices& e) {
     if (std::holds_alternative<HeartbeatAnswer>(e.message))
       shell_.feed(BlocksMoved{blocks_->manager->state()});
@@ -156,6 +167,7 @@ class ExecutorService::Impl final : public DriverLink {
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
     start_runner();
+    make_fetcher();
     watch_killed_tasks();
     watch_for_decommission();
     watch_for_crashes();
@@ -176,11 +188,47 @@ class ExecutorService::Impl final : public DriverLink {
     return found;
   }
 
-  /// Blocks the loop: what the driver sent after it must find the files. A task that misses one
-  /// says so itself.
+  void make_fetcher() {
+    FetchFiles fetch = options_.fetch_files;
+    if (!fetch)
+      fetch = [conf = conf_, root = files_root_](const AddFiles& files,
+                                                 const std::atomic<bool>& cancelled) {
+        return fetch_app_files(files, conf, root, &cancelled);
+      };
+    fetcher_ = std::make_unique<FileFetcher>(std::move(fetch), [this](Result<bool> got) {
+      loop_.post([this, got = std::move(got)] { files_came(got); });
+    });
+  }
+
+  /// Beside the loop, which hears and tells of running tasks meanwhile. Source: Spark
+  /// Executor.updateDependencies, which delays only tasks that wait for it.
   void add_files(const AddFiles& files) {
-    if (Result<bool> got = fetch_app_files(files, conf_, files_root_); !got)
-      net::log(net::Level::Error, "Executor", got.error().message);
+    held_.files_ordered();
+    fetcher_->add(files);
+  }
+  /// A task that misses a file says so itself.
+  void files_came(const Result<bool>& got) {
+    if (!got) net::log(net::Level::Error, "Executor", got.error().message);
+    for (HeldOrders::Order& order : held_.files_came()) carry_out(order);
+  }
+  void after_files(HeldOrders::Order order) {
+    if (held_.holds()) return held_.hold(std::move(order));
+    carry_out(order);
+  }
+  void carry_out(HeldOrders::Order& order) {
+    std::visit([this](auto& e) { begin(e); }, order);
+  }
+  void begin(const KeepProgram& e) { runner_->keep_program(e.program); }
+  void begin(const DropProgram& e) {
+    runner_->forget_program(e.program);
+    services_->forget_program(e.program);
+  }
+  void begin(StartTasks& e) {
+    // Tasks of a profile that runs here beside the executor's own.
+    if (e.launch.cpus < task_cpus_)
+      runner_->grow(options_.executor.cores / std::max(1, e.launch.cpus));
+    runner_->start(std::move(e.launch));
+    report_running_later();
   }
 
   /// False: `built` says why not.
@@ -242,9 +290,9 @@ class ExecutorService::Impl final : public DriverLink {
     TaskRunnerOptions o;
     o.threads = std::max(1, options_.executor.cores / task_cpus_);
     o.max_result_size = conf_.get(conf::kDriverMaxResultSize);
-    // The driver takes no larger message.
-    o.max_direct_result_size =
-        std::min(conf_.get(conf::kTaskMaxDirectResultSize), conf_.get(conf::kRpcMessageMaxSize));
+    // The driver takes no larger message, and accumulators are not all that is in one.
+    o.max_direct_result_size = std::min(conf_.get(conf::kTaskMaxDirectResultSize),
+                                        conf_.get(conf::kRpcMessageMaxSize) / 2);
     o.decode = Program::decode;
     o.now = [this] { return loop_.now(); };
     o.on_updates = [this] { loop_.post([this] { tell_updates(); }); };
@@ -333,12 +381,15 @@ class ExecutorService::Impl final : public DriverLink {
   int32_t task_cpus_ = 1;  // of tasks of its own resource profile
   bool reporting_ = false;
   std::string files_root_;  // where shipped files lie
+  HeldOrders held_;
+  std::unique_ptr<FileFetcher> fetcher_;
 };
 
 ServicesBuilt services_built(const conf::Conf& conf) {
   ServicesBuilt built;
   built.heartbeat_interval = conf.get(conf::kExecutorHeartbeatInterval);
   built.heartbeat_max_failures = conf.get(conf::kExecutorHeartbeatMaxFailures);
+  built.max_message_size = conf.get(conf::kRpcMessageMaxSize);
   return built;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "conf/conf.hpp"
+#include "core/executor/app_files.hpp"
 #include "core/executor/executor.hpp"
 #include "core/executor/process_blocks.hpp"
 #include "net/loop.hpp"
@@ -19,6 +20,8 @@ struct ExecutorServiceOptions {
   std::string bind_host;
   /// Local mode: the driver's own blocks, which the tasks of this process share. Null: make some.
   ProcessBlocks* shared_blocks = nullptr;
+  /// Of files that the driver ships to running executors. Empty: fetch_app_files; tests play it.
+  FetchFiles fetch_files;
 };
 
 /// What the conf says of it; not `ok` yet.

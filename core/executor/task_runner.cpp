@@ -10,6 +10,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "core/plan/task_result.hpp"
 #include "core/storage/block_id.hpp"
 #include "net/process/crash_watch.hpp"
 #include "net/process/thread_time.hpp"
@@ -403,7 +404,6 @@ TaskUpdate TaskRunner::run(const Batch& batch, const TaskLaunch& task, TaskConte
   TaskContext::set_current(nullptr);
   context.metrics.run_time = (options_.now() - start).count() - context.metrics.deserialize_time;
   update.metrics = context.metrics;
-  update.accumulators = std::move(context.accumulators);
   return update;
 }
 
@@ -445,23 +445,39 @@ void TaskRunner::look_ahead(const Batch& batch, int32_t own, const Program& prog
   if (!reads.empty()) services_.expect(batch.launch.program, reads);
 }
 
-/// A value goes back with the update, or by block when it is large, or not at all when it is too
-/// large: the driver learns the size and ends the job.
+/// A value and what was added to accumulators go back with the update, or by block when they are
+/// large, or not at all when they are too large: the driver learns the size and ends the job. It
+/// does not for a map task's. What a task that fails has added counts nowhere, and stays here.
 void TaskRunner::settle(TaskContext& context, TaskOutput output, TaskUpdate& update) {
   update.state = TaskState::Finished;
   update.map_status = std::move(output.map_status);
-  update.result_size = static_cast<int64_t>(output.result.size());
-  const bool too_large =
-      options_.max_result_size > 0 && update.result_size > options_.max_result_size;
-  if (!too_large && update.result_size <= options_.max_direct_result_size) {
-    update.result = std::move(output.result);
+  update.result_size =
+      static_cast<int64_t>(output.result.size()) + accumulator_bytes(context.accumulators);
+  if (!update.map_status && options_.max_result_size > 0 &&
+      update.result_size > options_.max_result_size) {
+    update.result_block = task_result_block(context.id);
     return;
   }
+  if (update.result_size > options_.max_direct_result_size)
+    return store_result(context, std::move(output.result), update);
+  update.result = std::move(output.result);
+  update.accumulators = std::move(context.accumulators);
+}
+
+/// Accumulators that a message can take stay out of the block: the result would be copied to lie
+/// beside them.
+void TaskRunner::store_result(TaskContext& context, Payload result, TaskUpdate& update) {
   update.result_block = task_result_block(context.id);
-  if (too_large ||
-      services_.put_block(update.result_block, kMemoryAndDisk, std::move(output.result)))
+  if (accumulator_bytes(context.accumulators) > options_.max_direct_result_size) {
+    result = pack_result(result, std::exchange(context.accumulators, {}));
+    update.accumulators_in_block = true;
+  }
+  if (services_.put_block(update.result_block, kMemoryAndDisk, std::move(result))) {
+    update.accumulators = std::move(context.accumulators);
     return;
+  }
   update.result_block.clear();
+  update.accumulators_in_block = false;
   end(update, TaskState::Failed,
       failure("ResultNotStored", "the result of " + std::to_string(update.result_size) +
                                      " bytes fits neither in memory nor on disk"));

@@ -27,7 +27,7 @@ namespace tinderbox::core {
 struct TaskRunnerOptions {
   int32_t threads = 1;
   int64_t max_result_size = 0;         // spark.driver.maxResultSize; 0: no limit
-  int64_t max_direct_result_size = 0;  // spark.task.maxDirectResultSize
+  int64_t max_direct_result_size = 0;  // of results and accumulators that go with the update
   /// Program::decode outside tests.
   std::function<Result<std::unique_ptr<Program>>(std::string_view)> decode;
   /// Thread: any. The loop's clock.
@@ -104,6 +104,7 @@ class TaskRunner {
                TaskUpdate& update);
   void look_ahead(const Batch& batch, int32_t own, const Program& program);
   void settle(TaskContext& context, TaskOutput output, TaskUpdate& update);
+  void store_result(TaskContext& context, Payload result, TaskUpdate& update);
   void explain(const TaskContext& context, const Slot& slot, TaskUpdate& update);
   bool take_mark(TaskId id, std::string& reason) REQUIRES(mutex_);
   bool finished(TaskUpdate update, bool may_wait) REQUIRES(mutex_);

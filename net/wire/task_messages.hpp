@@ -52,13 +52,14 @@ struct ExecutorReady {
 struct TaskUpdate {
   TaskId id;
   TaskState state = TaskState::Running;
-  Payload result;            // Finished result task: its encoded value
-  std::string result_block;  // set instead of `result` when it lies in the block store
-  int64_t result_size = 0;
+  Payload result;                      // Finished result task: its encoded value
+  std::string result_block;            // set instead of `result` when it lies in the block store
+  int64_t result_size = 0;             // with the accumulators
   HeapOptional<MapStatus> map_status;  // Finished map task
   HeapOptional<TaskEndReason> reason;  // Failed, Killed
   std::vector<AccumulatorUpdate> accumulators;
   std::optional<TaskMetrics> metrics;
+  bool accumulators_in_block = false;  // `result_block` has them, too: core/plan/task_result
   bool operator==(const TaskUpdate&) const = default;
 };
 struct StatusUpdates {

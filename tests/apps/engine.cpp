@@ -109,6 +109,24 @@ void shared(Context& c) {
   require(sizes.count() == 1000, "broadcast after unpersist");
 }
 
+/// More than a message of 1 MiB takes: from several tasks together, and from one.
+void collected(Context& c) {
+  auto texts = c.collection_accumulator<std::string>();
+  auto pairs = c.range(0, 16, 1, 16).map(capture(texts, [](const auto& t, int64_t x) {
+    t.add(std::string(x < 15 ? size_t{100'000} : size_t{2} << 20, 'x'));
+    return Pair(x % 2, x);
+  }));
+  const auto bytes = [&] {
+    size_t sum = 0;
+    for (const std::string& text : texts.value()) sum += text.size();
+    return sum;
+  };
+  constexpr size_t kOnce = 1'500'000 + (2 << 20);
+  require(pairs.count() == 16 && bytes() == kOnce, "megabytes in an accumulator");
+  auto sums = pairs.reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 2);
+  require(sums.count() == 2 && bytes() == 2 * kOnce, "megabytes added by map tasks");
+}
+
 /// As many tasks as the cluster runs at once meet three times.
 void barriers(Context& c) {
   const int64_t n = c.default_parallelism();
@@ -203,6 +221,7 @@ void every_step(Context& c, const std::string& directory) {
   large_data(c);
   stored(c);
   shared(c);
+  collected(c);
   barriers(c);
   map_stages(c);
   files(c, directory);
@@ -212,6 +231,8 @@ int run(Context& c, std::span<const std::string> args) {
   const std::string more = args.size() > 1 ? args[1] : "";
   if (more == "wide")
     wide(c);
+  else if (more == "collected")
+    collected(c);
   else
     every_step(c, args[0]);
   if (more == "shipped") shipped(c, args[0]);
@@ -219,6 +240,6 @@ int run(Context& c, std::span<const std::string> args) {
   return 0;
 }
 
-TINDERBOX_APPLICATION(engine, "check every kind of step: DIRECTORY [shipped|wide]", run);
+TINDERBOX_APPLICATION(engine, "check every kind of step: DIRECTORY [shipped|wide|collected]", run);
 
 }  // namespace

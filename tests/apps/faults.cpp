@@ -256,6 +256,20 @@ void fail_beside_one_that_computes(Fault& f) {
   fail("the job did not fail");
 }
 
+/// A file comes slower than an executor may be silent: none is lost, and the tasks after it find
+/// it.
+void slow_file(Fault& f, const std::string& url) {
+  require(f.context.range(0, 4, 1, 2).count() == 4, "a count before the file");
+  f.context.add_file(url);
+  const int64_t found =
+      f.context.range(0, 4, 1, 4)
+          .filter([](int64_t) { return access(shipped_file("slow.txt").c_str(), F_OK) == 0; })
+          .count();
+  require(found == 4, std::to_string(found) + " of 4 tasks found the file");
+  require(f.recorder->count<core::ExecutorRemoved>([](const auto&) { return true; }) == 0,
+          "an executor was lost");
+}
+
 /// Tasks of 100 ms for `seconds`, so that a script can break things meanwhile; the rest takes no
 /// time once the file `enough` is there.
 void long_job(Fault& f, int seconds, const std::string& enough) {
@@ -309,6 +323,8 @@ int run(Context& context, std::span<const std::string> args) {
     std::exit(f.context.range(0, 7, 1, 2).count() == 7 ? 7 : 1);
   else if (args[0] == "deaf")
     deaf(f);
+  else if (args[0] == "slow-file")
+    slow_file(f, args[1]);
   else if (args[0] == "long")
     long_job(f, std::stoi(args[1]), args.size() > 2 ? args[2] : "");
   else
@@ -320,7 +336,7 @@ int run(Context& context, std::span<const std::string> args) {
 TINDERBOX_APPLICATION(
     faults,
     "break the cluster: executor | worker | map-output | exit | crash | memory | throw | "
-    "throw-number | compute | fail-beside | leave | deaf | long SECONDS [FILE]",
+    "throw-number | compute | fail-beside | leave | deaf | slow-file URL | long SECONDS [FILE]",
     run);
 
 }  // namespace

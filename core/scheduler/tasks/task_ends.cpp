@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "conf/values/units.hpp"
+#include "core/plan/task_result.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 #include "net/log.hpp"
@@ -86,11 +87,11 @@ bool TaskScheduler::runs(int32_t executor, TaskId id, Turn& turn) {
   return true;
 }
 
-/// Results of map tasks are small and stay: they don't count.
+/// Outputs of map tasks stay where they are: they don't count.
 bool TaskScheduler::within_result_size(TaskSet& set, const TaskUpdate& u, Turn& turn) {
   if (set.spec().map_tasks) return true;
-  set.total_result_size +=
-      u.result_block.empty() ? static_cast<int64_t>(u.result.size()) : u.result_size;
+  const int64_t told = static_cast<int64_t>(u.result.size()) + accumulator_bytes(u.accumulators);
+  set.total_result_size += u.result_block.empty() ? told : u.result_size;
   ++set.calculated_results;
   if (options_.max_result_size <= 0 || set.total_result_size <= options_.max_result_size)
     return true;
@@ -147,9 +148,9 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   if (result.bytes && a->outrun) return came_second(result.task, u.result_block, turn);
   // One that cannot be reached is there yet, it may be.
   turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
-  if (!result.bytes)
+  if (!result.bytes || (u.accumulators_in_block && !unpack_result(*result.bytes, u)))
     return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
-  u.result = std::move(*result.bytes);
+  if (!u.accumulators_in_block) u.result = std::move(*result.bytes);
   succeeded(result.task, u, turn);
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/executor/executor.hpp"
 #include "core/status/exit_codes.hpp"
+#include "net/wire/codec.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;
@@ -189,6 +190,47 @@ TEST_CASE("tasks, kills, revocations and answers are passed on") {
   CHECK(f.find<ForServices>());
   f.on(TasksMoved{{TaskUpdate{{1}}}});
   CHECK(f.sent<StatusUpdates>());
+}
+
+TEST_CASE("updates go in as many messages as keep each below half of what the driver takes") {
+  struct Case {
+    const char* name;
+    std::vector<size_t> added;  // bytes for an accumulator, by task
+    std::vector<size_t> told;   // tasks, by message
+  };
+  const Case cases[] = {{"small", {100, 100, 100}, {3}},
+                        {"two do not fit together", {8000, 8000, 100}, {1, 2}},
+                        {"one is too large for any", {100, 15'000, 100}, {1, 1, 1}},
+                        {"alone", {15'000}, {1}},
+                        {"many", std::vector<size_t>(40, 0), {18, 18, 4}}};
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    Fixture f;
+    f.on(StartExecutor{});
+    f.on(Connected{0, 7});
+    f.receive(ApplicationConfig{});
+    ServicesBuilt built = f.built();
+    built.max_message_size = 20'000;
+    f.on(built);
+    f.receive(ExecutorRegistered{});
+    TasksMoved moved;
+    for (const size_t bytes : c.added) {
+      TaskUpdate& u = moved.updates.emplace_back();
+      u.id = {static_cast<int64_t>(moved.updates.size())};
+      u.accumulators.push_back({AccumulatorId{1}, Bytes(bytes, 'a'), false});
+    }
+    f.on(moved);
+    std::vector<size_t> told;
+    int64_t last = 0;
+    for (const auto& effect : f.out) {
+      const ToDriver& message = std::get<Send<ToDriver>>(effect).message;
+      CHECK(net::encode(message).body.size() < 20'000);
+      const StatusUpdates& updates = std::get<StatusUpdates>(message);
+      told.push_back(updates.tasks.size());
+      for (const TaskUpdate& u : updates.tasks) CHECK(u.id.value == ++last);
+    }
+    CHECK(told == c.told);
+  }
 }
 
 TEST_CASE("a decommissioned executor says that all is done when it is told to stop") {

@@ -101,7 +101,7 @@ struct Running {
     TaskRunnerOptions options;
     options.threads = threads;
     options.max_result_size = max_result;
-    options.max_direct_result_size = 10;
+    options.max_direct_result_size = 30;
     options.decode = [this](std::string_view name) -> Result<std::unique_ptr<Program>> {
       ++decoded;
       const auto it = bodies.find(std::string(name));

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/plan/task_result.hpp"
 #include "tests/core/executor/running_fixture.hpp"
 #include "tests/pch.hpp"
 
@@ -40,7 +41,7 @@ TEST_CASE("a value comes back with the attempt's context and metrics", "[task_ru
   });
   CHECK(u.state == TaskState::Finished);
   CHECK(u.result.view() == "7in7");
-  CHECK(u.result_size == 4);
+  CHECK(u.result_size == 4 + accumulator_bytes(u.accumulators));
   CHECK(!u.reason);
   CHECK(u.accumulators.size() == 1);
   CHECK(u.metrics->input_records == 12);
@@ -65,7 +66,7 @@ TEST_CASE("large results go by block, too large ones not at all", "[task_runner]
     size_t size;
     bool direct, stored;
   };
-  for (const Case& c : {Case{10, true, false}, Case{11, false, true}, Case{100, false, true},
+  for (const Case& c : {Case{30, true, false}, Case{31, false, true}, Case{100, false, true},
                         Case{101, false, false}}) {
     CAPTURE(c.size);
     Running r;
@@ -90,6 +91,70 @@ TEST_CASE("large results go by block, too large ones not at all", "[task_runner]
   CHECK(u.state == TaskState::Failed);
   CHECK(u.reason->description == "the result of 50 bytes fits neither in memory nor on disk");
   CHECK(u.result_block.empty());
+}
+
+TEST_CASE("what a task adds to accumulators counts and travels as its result does",
+          "[task_runner]") {
+  struct Case {
+    size_t result, added;  // `added` has 16 bytes beside its value
+    bool map_task, told, stored, packed;
+  };
+  for (const Case& c :
+       {Case{10, 20, false, true, false, false}, Case{11, 20, false, true, true, false},
+        Case{0, 30, false, true, false, false}, Case{0, 31, false, false, true, true},
+        Case{20, 31, false, false, true, true}, Case{50, 50, false, false, true, true},
+        Case{51, 50, false, false, false, false}, Case{90, 20, false, false, false, false},
+        Case{0, 30, true, true, false, false}, Case{0, 31, true, false, true, true},
+        Case{0, 101, true, false, true, true}}) {
+    CAPTURE(c.result, c.added, c.map_task);
+    const std::vector<AccumulatorUpdate> added{
+        AccumulatorUpdate{AccumulatorId{4}, Bytes(c.added - 16, 'a'), false}};
+    Running r;
+    TaskUpdate u = r.run_one([&](int32_t, std::string_view, TaskContext& context) {
+      context.accumulators = added;
+      TaskOutput output = value(Bytes(c.result, 'x'));
+      if (c.map_task) output.map_status = MapStatus{};
+      return output;
+    });
+    CHECK(u.state == TaskState::Finished);
+    CHECK(u.result_size == static_cast<int64_t>(c.result + c.added));
+    CHECK(u.accumulators.empty() == !c.told);
+    CHECK(u.accumulators_in_block == c.packed);
+    CHECK(u.result_block == (c.told && !c.stored ? "" : "taskresult_7"));
+    REQUIRE(r.services.blocks.count("taskresult_7") == (c.stored ? 1 : 0));
+    if (!c.packed) continue;
+    REQUIRE(unpack_result(Payload(Bytes(r.services.blocks.at("taskresult_7"))), u));
+    CHECK(u.accumulators == added);
+    CHECK(u.result.view() == Bytes(c.result, 'x'));
+  }
+}
+
+TEST_CASE("what a failed or killed task has added to accumulators is not told", "[task_runner]") {
+  const auto add = [](TaskContext& c) {
+    c.accumulators.push_back({AccumulatorId{4}, Bytes(50, 'a'), false});
+  };
+  Running fails, killed, full;
+  TaskUpdate u = fails.run_one([&](int32_t, std::string_view, TaskContext& c) -> TaskOutput {
+    add(c);
+    throw 1;
+  });
+  CHECK(u.state == TaskState::Failed);
+  CHECK(u.accumulators.empty());
+  u = killed.run_one([&](int32_t, std::string_view, TaskContext& c) {
+    add(c);
+    c.killed = true;
+    return value("v");
+  });
+  CHECK(u.state == TaskState::Killed);
+  CHECK(u.accumulators.empty());
+  full.services.full = true;
+  u = full.run_one([&](int32_t, std::string_view, TaskContext& c) {
+    add(c);
+    return value("v");
+  });
+  CHECK(u.state == TaskState::Failed);
+  CHECK(u.accumulators.empty());
+  CHECK_FALSE(u.accumulators_in_block);
 }
 
 TEST_CASE("what user code throws becomes a failure with class and message", "[task_runner]") {

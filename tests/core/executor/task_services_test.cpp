@@ -110,14 +110,16 @@ TEST_CASE("settings of what task bodies reach, and of heartbeats", "[task_servic
   CHECK(usual.ask_timeout == 120s);
   CHECK(services.broadcast_piece_size == 7 << 10);
   CHECK(services.ask_timeout == 7s);
-  const ServicesBuilt calm = services_built({}),
-                      hasty = services_built(
-                          conf::Conf::of({{"spark.executor.heartbeatInterval", "7s"},
-                                          {"spark.executor.heartbeat.maxFailures", "7"}}));
+  const ServicesBuilt calm = services_built({}), hasty = services_built(conf::Conf::of(
+                                                     {{"spark.executor.heartbeatInterval", "7s"},
+                                                      {"spark.executor.heartbeat.maxFailures", "7"},
+                                                      {"spark.rpc.message.maxSize", "7"}}));
   CHECK(calm.heartbeat_interval == 10s);
   CHECK(calm.heartbeat_max_failures == 60);
   CHECK(hasty.heartbeat_interval == 7s);
   CHECK(hasty.heartbeat_max_failures == 7);
+  CHECK(calm.max_message_size == 128 << 20);
+  CHECK(hasty.max_message_size == 7 << 20);
 }
 
 TEST_CASE("B11 one question for each shuffle and epoch; a newer epoch clears the answers",

@@ -28,6 +28,11 @@ done
 check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step where no message is larger than 1 MiB" engine small 'local-cluster[2,1,1024]' --conf spark.rpc.message.maxSize=1 --conf spark.task.maxDirectResultSize=16m
+collected_too_much() {
+  ! engine collected 'local[2]' --conf spark.driver.maxResultSize=1m -- collected 2> "$dir/collected.err" &&
+    grep '^Error: .*Total size of serialized results of .* is bigger than spark.driver.maxResultSize (1024.0 KiB)' "$dir/collected.err" || { cat "$dir/collected.err"; return 1; }
+}
+check "what tasks add to accumulators counts for spark.driver.maxResultSize" collected_too_much
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
 check "every kind of step with 1 MiB asked for at a time" engine flight 'local-cluster[2,1,1024]' --conf spark.reducer.maxSizeInFlight=1m --conf tinderbox.shuffle.maxInMemoryOutput=0
 check "10,000 x 10,000 blocks, a driver of 1 GiB" engine wide 'local-cluster[2,1,1024]' --driver-memory 1g -- wide

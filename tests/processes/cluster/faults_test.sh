@@ -109,6 +109,29 @@ deaf_main() {
 for m in 'local[2]' 'local-cluster[1,2,1024]' "$master_url"; do
   check "one SIGTERM ends an application whose main asks for nothing any more, $m" deaf_main "$m"
 done
+
+# start_slow_web: /slow.txt at $web, a byte each half second for 6 s.
+start_slow_web() {
+  perl -e 'use IO::Socket::INET; $| = 1; alarm 120; $SIG{PIPE} = $SIG{CHLD} = "IGNORE";
+    my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die; print $s->sockport, "\n";
+    while (my $c = $s->accept) {
+      next if fork; alarm 60; $c->autoflush(1);
+      while (defined(my $line = <$c>)) { last if $line =~ /^\r?\n$/ }
+      print $c "HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\n";
+      for (1 .. 12) { select(undef, undef, undef, 0.5); print $c "x" }
+      exit;
+    }' > "$dir/slow.out" 2> "$dir/slow.log" &
+  pids+=("$!")
+  web=http://127.0.0.1:$(wait_line "$dir/slow.out" '^[0-9]+$')
+}
+slow_file() {
+  start_slow_web
+  timeout 60 "$FAULTS" submit --master 'local-cluster[2,1,512]' --conf spark.executor.memory=512m \
+    --conf spark.network.timeout=2s --conf spark.network.timeoutInterval=500ms --conf spark.executor.heartbeatInterval=300ms \
+    --class faults "$FAULTS" slow-file "$web/slow.txt" > "$dir/slow-file.out" 2>&1 &&
+    ! grep 'heartbeat timed out' "$dir/slow-file.out" || { cat "$dir/slow-file.out"; return 1; }
+}
+check "a shipped file that comes slower than executors may be silent costs none of them" slow_file
 stop_cluster
 
 # A second master with the first one's log would take it away.

@@ -1,4 +1,5 @@
 // Results, limits on sizes, messages. Ids are those of spec/11, sections S and T.
+#include "core/plan/task_result.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "tests/core/scheduler/scheduler_fixture.hpp"
 
@@ -70,6 +71,50 @@ TEST_CASE("T8 T9 a result that is lost is a failure, the fourth aborts", "[task_
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("a block brings what the task added to accumulators beside its result",
+          "[task_scheduler]") {
+  const std::vector<AccumulatorUpdate> added{
+      AccumulatorUpdate{AccumulatorId{1}, Bytes(50, 'a'), false}};
+  struct Case {
+    const char* name;
+    bool map_task;
+    Payload block;
+    bool counts;
+  };
+  const Case cases[] = {{"a result", false, pack_result(Payload(Bytes("42")), added), true},
+                        {"of a map task", true, pack_result({}, added), true},
+                        {"empty", false, {}, false},
+                        {"no number", false, Payload(Bytes("\xff")), false},
+                        {"cut off", true, Payload(Bytes("\x01 an id and a text")), false}};
+  for (const Case& k : cases) {
+    CAPTURE(k.name);
+    Cluster c(test_options());
+    c.executor("A", 1);
+    const uint64_t t = c.job(k.map_task ? rdd(1, {shuffle(rdd(1), 1)}) : rdd(1));
+    const Sent s = c.task(0, 0, 0);
+    TaskUpdate u = k.map_task ? c.output(s) : c.result(s, "");
+    u.result_block = "taskresult_0";
+    u.result_size = 68;
+    u.accumulators_in_block = true;
+    c.update(s, u);
+    REQUIRE(c.effects<FetchResult>().size() == 1);
+    CHECK(c.seen<TaskEnded>().empty());
+    c.on(ResultFetched{s.id, k.block});
+    CHECK(c.messages<RemoveBlocks>("A") == std::vector{RemoveBlocks{{"taskresult_0"}}});
+    CHECK(c.accumulated == (k.counts ? added : std::vector<AccumulatorUpdate>{}));
+    REQUIRE(c.seen<TaskEnded>().size() == 1);
+    CHECK(c.seen<TaskEnded>()[0].kind() ==
+          (k.counts ? TaskEndKind::Success : TaskEndKind::TaskResultLost));
+    if (!k.counts) {
+      CHECK(c.task(0, 0, 0).number == 1);
+      continue;
+    }
+    if (k.map_task) c.succeed(c.task(1, 0, 0), "42");
+    CHECK(c.results[t].at(0) == "42");
+    CHECK(c.ended(t));
+  }
+}
+
 TEST_CASE("S42 a result that arrives after its executor is lost is ignored", "[task_scheduler]") {
   ResultInBlock c(1);
   c.lose("A");
@@ -96,6 +141,27 @@ TEST_CASE("T20 what map tasks send back doesn't count as a result", "[task_sched
   }
   c.succeed(c.task(1, 0, 0), "tiny");
   CHECK(c.error(t).empty());
+  CHECK(c.driver.idle_state_is_clean());
+}
+
+TEST_CASE("what result tasks add to accumulators counts for spark.driver.maxResultSize",
+          "[task_scheduler]") {
+  DriverOptions o = test_options(GENERATE(0, 8));
+  o.max_result_size = 2 << 20;
+  Cluster c(o);
+  c.executor("A", 16);
+  const uint64_t t = c.job(rdd(10));
+  while (!c.live().empty()) {
+    const Sent s = c.live()[0];
+    TaskUpdate u = c.result(s, "x");
+    u.accumulators.push_back({AccumulatorId{1}, Bytes(1 << 20, 'a'), false});
+    c.update(s, u);
+  }
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t) ==
+        "Job aborted due to stage failure: Total size of serialized results of 2 tasks (2.0 MiB) "
+        "is bigger "
+        "than spark.driver.maxResultSize (2.0 MiB)");
   CHECK(c.driver.idle_state_is_clean());
 }
 
