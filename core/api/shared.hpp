@@ -222,8 +222,9 @@ class Accumulator {
       return core::shown(driver->value);
     };
     context.runtime().register_accumulator(id_, name, merge, show);
-    driver_->end =
-        context.at_end([id = id_](core::Runtime& runtime) { runtime.forget_accumulator(id); });
+    driver_->end = context.at_end([id = id_, last = driver_->last](core::Runtime& runtime) {
+      runtime.forget_accumulator(id, *last);
+    });
   }
   /// On the driver it counts at once; in a task, when the task succeeds.
   template <class U>
@@ -252,9 +253,16 @@ class Accumulator {
   /// What one task added to it, of what a listener hears with the task's end
   /// (core::TaskEnded::accumulators). None: nothing that counts.
   std::optional<T> added(const std::vector<AccumulatorUpdate>& updates) const {
-    for (const AccumulatorUpdate& u : updates)
-      if (u.id == id_ && !u.internal_metric) return core::from_bytes<T>(u.value);
-    return std::nullopt;
+    std::optional<T> sum;
+    for (const AccumulatorUpdate& u : updates) {
+      if (u.id != id_ || u.internal_metric) continue;
+      T more = core::from_bytes<T>(u.value);
+      if (sum)
+        Merge{}(*sum, std::as_const(more));
+      else
+        sum = std::move(more);
+    }
+    return sum;
   }
   AccumulatorId id() const { return id_; }
   template <class Self>
@@ -265,9 +273,11 @@ class Accumulator {
 
  private:
   struct Driver {
+    ~Driver() { *last = core::shown(value); }
     net::Mutex mutex;
     T value GUARDED_BY(mutex);
-    std::shared_ptr<const void> end;  // the runtime forgets it
+    const std::shared_ptr<std::string> last = std::make_shared<std::string>();
+    std::shared_ptr<const void> end;  // the runtime is told that it is gone, and the last value
   };
   struct Pending final : core::PendingAccumulator {
     explicit Pending(T zero) : value(std::move(zero)) {}

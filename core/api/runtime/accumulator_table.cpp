@@ -7,20 +7,40 @@ namespace tinderbox::core {
 void AccumulatorTable::add(AccumulatorId id, const std::string& name,
                            Runtime::MergeAccumulator merge, Runtime::ShowAccumulator show) {
   net::Lock lock(mutex_);
-  {
-    net::Lock forgotten(forgotten_mutex_);
-    for (const AccumulatorId gone : std::exchange(forgotten_, {})) entries_.erase(gone);
-  }
+  settle_forgotten();
   entries_[id] = {name, std::move(merge), std::move(show), false};
 }
 
-void AccumulatorTable::forget(AccumulatorId id) {
+void AccumulatorTable::forget(AccumulatorId id, const std::string& last) {
   net::Lock lock(forgotten_mutex_);
-  forgotten_.push_back(id);
+  forgotten_.emplace_back(id, last);
 }
 
-std::optional<AccumulatorStatus> AccumulatorTable::named(AccumulatorId id) const {
+void AccumulatorTable::settle_forgotten() {
+  std::vector<std::pair<AccumulatorId, std::string>> gone;
+  {
+    net::Lock lock(forgotten_mutex_);
+    gone.swap(forgotten_);
+  }
+  for (const auto& entry : gone) {
+    const auto found = entries_.find(entry.first);
+    if (found == entries_.end()) continue;
+    if (found->second.name.empty()) {
+      entries_.erase(found);
+      continue;
+    }
+    found->second.merge = [](std::string_view) {};
+    found->second.show = [last = entry.second] { return last; };
+    shown_.push_back(entry.first);
+    if (shown_.size() <= kShown) continue;
+    entries_.erase(shown_.front());
+    shown_.pop_front();
+  }
+}
+
+std::optional<AccumulatorStatus> AccumulatorTable::named(AccumulatorId id) {
   net::Lock lock(mutex_);
+  settle_forgotten();
   const auto found = entries_.find(id);
   if (found == entries_.end() || found->second.name.empty()) return std::nullopt;
   return AccumulatorStatus{id, found->second.name, found->second.show()};

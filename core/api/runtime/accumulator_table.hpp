@@ -1,6 +1,7 @@
 // The application's accumulators, as updates of tasks reach them.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,10 +24,12 @@ class AccumulatorTable {
   explicit AccumulatorTable(Warn warn) : warn_(std::move(warn)) {}
   void add(AccumulatorId id, const std::string& name, Runtime::MergeAccumulator merge,
            Runtime::ShowAccumulator show);
-  /// It has no entry from the next add() on. Thread: any, also one that merges or shows.
-  void forget(AccumulatorId id);
-  /// As status shows it. nullopt: it has no name.
-  std::optional<AccumulatorStatus> named(AccumulatorId id) const;
+  /// What it was at last goes on being shown, if it has a name, of as many as kShown. Thread: any,
+  /// also one that merges or shows.
+  void forget(AccumulatorId id, const std::string& last);
+  static constexpr size_t kShown = 1000;
+  /// As status shows it. nullopt: it has no name, or was forgotten long ago.
+  std::optional<AccumulatorStatus> named(AccumulatorId id);
   /// In order; those of unknown accumulators are nobody's. What a merge throws costs that update
   /// only.
   void merge(const std::vector<AccumulatorUpdate>& updates);
@@ -39,12 +42,14 @@ class AccumulatorTable {
     bool warned = false;
   };
   void merge_one(Entry& entry, const AccumulatorUpdate& update);
+  void settle_forgotten() REQUIRES(mutex_);
 
   const Warn warn_;
-  mutable net::Mutex mutex_;
+  net::Mutex mutex_;
   std::map<AccumulatorId, Entry> entries_ GUARDED_BY(mutex_);
-  mutable net::Mutex forgotten_mutex_;  // taken last
-  std::vector<AccumulatorId> forgotten_ GUARDED_BY(forgotten_mutex_);
+  std::deque<AccumulatorId> shown_ GUARDED_BY(mutex_);  // forgotten ones, the first one first
+  net::Mutex forgotten_mutex_;                          // taken last
+  std::vector<std::pair<AccumulatorId, std::string>> forgotten_ GUARDED_BY(forgotten_mutex_);
 };
 
 }  // namespace tinderbox::core

@@ -147,7 +147,9 @@ class RealDriverRuntime final : public DriverRuntime {
                             ShowAccumulator show) override {
     accumulators_.add(id, name, std::move(merge), std::move(show));
   }
-  void forget_accumulator(AccumulatorId id) override { accumulators_.forget(id); }
+  void forget_accumulator(AccumulatorId id, const std::string& last) override {
+    accumulators_.forget(id, last);
+  }
   void add_file(const std::string& path, bool archive) override {
     std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
     if (backend_->local_executor())

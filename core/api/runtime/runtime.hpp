@@ -70,8 +70,9 @@ class Runtime {
   using ShowAccumulator = std::function<std::string()>;
   virtual void register_accumulator(AccumulatorId id, const std::string& name,
                                     MergeAccumulator merge, ShowAccumulator show) = 0;
-  /// Nobody reads it any more. Thread: any, also one that merges; must not wait.
-  virtual void forget_accumulator(AccumulatorId id) = 0;
+  /// Nobody adds to it or reads it any more; status shows `last`. Thread: any, also one that
+  /// merges; must not wait.
+  virtual void forget_accumulator(AccumulatorId id, const std::string& last) = 0;
 
   /// Executors get the file, or the unpacked archive, before the tasks of later jobs. `path`: a
   /// path or URL. Errors: throws when it is not there.

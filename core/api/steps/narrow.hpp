@@ -316,7 +316,7 @@ class CartesianNode final : public OperatorNode<CartesianNode<A, B>, std::pair<A
         return memory_.hold(held + static_cast<int64_t>(kept_.capacity() * sizeof(owned_t<B>)));
       });
       if (fits) return true;
-      kept_ = {};
+      std::vector<owned_t<B>>().swap(kept_);
       memory_.release();
       return false;
     }

@@ -72,7 +72,9 @@ class LocalRuntime final : public core::Runtime {
   void unpersist(RddId id) override;
   void forget_shuffle(ShuffleId id) override;
   void checkpointed(RddId id, core::NodePtr replacement) override;
-  void forget_accumulator(AccumulatorId id) override { forgotten_accumulators.push_back(id); }
+  void forget_accumulator(AccumulatorId id, const std::string&) override {
+    forgotten_accumulators.push_back(id);
+  }
   void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge,
                             ShowAccumulator show) override;
   void cancel_job_group(const std::string&, bool) override {}

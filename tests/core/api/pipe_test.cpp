@@ -126,6 +126,11 @@ TEST_CASE("pipe: what is above and below it may add to accumulators and spill", 
   CHECK(above.value() == kRecords);
   CHECK(below.value() == kRecords);
   CHECK(both.value() == 2 * kRecords);
+  const auto id = both.id();
+  const std::vector<AccumulatorUpdate> updates{{id, core::to_bytes<int64_t>(3), false},
+                                               {{id.value + 1}, core::to_bytes<int64_t>(5), false},
+                                               {id, core::to_bytes<int64_t>(4), false}};
+  CHECK(both.added(updates) == 7);  // a task tells of both of its threads
 }
 
 TEST_CASE("pipe: records that it read are counted", "[rdd]") {

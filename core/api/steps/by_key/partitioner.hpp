@@ -13,9 +13,9 @@
 namespace tinderbox::core {
 
 template <class T>
-    struct IsUnordered : std::bool_constant < requires {
-  typename T::hasher;
-} > {};
+concept Unordered = Container<T> && requires { typename T::hasher; };
+template <class T>
+struct IsUnordered : std::bool_constant<Unordered<T>> {};
 
 /// A key as bytes: equal keys have equal bytes.
 template <class K>

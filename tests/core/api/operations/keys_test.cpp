@@ -22,6 +22,13 @@ struct Eight {
   int32_t a, b;
   auto operator<=>(const Eight&) const = default;
 };
+struct Hashed {
+  int64_t id;
+  struct hasher {
+    size_t operator()(const Hashed& h) const { return static_cast<size_t>(h.id); }
+  };
+  auto operator<=>(const Hashed&) const = default;
+};
 struct Tree {
   int value = 0;
   std::vector<Tree> children;
@@ -124,6 +131,12 @@ TEST_CASE("a struct with floating point in it: both zeros are one key", "[pair_r
   Context context(runtime);
   const auto counts = counted(context, std::vector<Point>{{0.0, 1}, {-0.0, 1}, {1.0, 1}});
   CHECK(counts.collect_as_map() == core::MapBy<Point, int64_t>{{{0.0, 1}, 2}, {{1.0, 1}, 1}});
+}
+
+TEST_CASE("a key may have a hasher of its own", "[pair_rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  CHECK(counted(context, std::vector<Hashed>{{1}, {2}, {1}}).count() == 2);
 }
 
 TEST_CASE("structs with NaN in them are sorted, the ones with NaN last", "[pair_rdd]") {

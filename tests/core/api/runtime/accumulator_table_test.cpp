@@ -40,7 +40,7 @@ TEST_CASE("accumulators with a name are shown as they are", "[accumulators]") {
   CHECK_FALSE(table.named({3}));
 }
 
-TEST_CASE("a forgotten accumulator is gone at the next one, also if a merge forgets it",
+TEST_CASE("a forgotten accumulator: its name and last value stay, of not too many",
           "[accumulators]") {
   AccumulatorTable table({});
   int merged = 0;
@@ -48,12 +48,20 @@ TEST_CASE("a forgotten accumulator is gone at the next one, also if a merge forg
       {1}, "first",
       [&](std::string_view) {
         ++merged;
-        table.forget({1});
+        table.forget({1}, "7");
       },
-      [] { return std::string("1"); });
+      [] { return std::string(); });
+  table.add({2}, "", {}, {});
   table.merge({{{1}, "a", false}});
-  table.add({2}, "second", {}, {});
+  CHECK(table.named({1}) == AccumulatorStatus{{1}, "first", "7"});
   table.merge({{{1}, "b", false}});
   CHECK(merged == 1);
+  table.forget({2}, "");
+  for (int32_t i = 3; i < 3 + static_cast<int32_t>(AccumulatorTable::kShown); ++i) {
+    CHECK(table.named({1}));
+    table.add({i}, "more", {}, {});
+    table.forget({i}, std::to_string(i));
+  }
   CHECK_FALSE(table.named({1}));
+  CHECK(table.named({3}) == AccumulatorStatus{{3}, "more", "3"});
 }
