@@ -86,7 +86,7 @@ class ExecutorService::Impl final : public DriverLink {
     shell_.feed(build(e.config));
   }
   void apply(KeepProgram& e) { after_files(std::move(e)); }
-  void apply(DropProgram& e) { after_files(std::move(e)); }
+  void apply(const DropProgram& e) { after_files(e); }
   void apply(StartTasks& e) { after_files(std::move(e)); }
   void apply(const StopTask& e) {
     if (!held_.take_back({e.kill.id}).empty()) return shell_.feed(TasksMoved{{killed(e.kill)}});
