@@ -167,6 +167,9 @@ const dirent* next_entry(DIR* directory) {
   return ::readdir(directory);
 }
 
+/// What vanished meanwhile, or links to nothing, is no entry.
+bool leads_nowhere(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
+
 constexpr std::string_view kTemporary = ".tmp";
 bool is_temporary(std::string_view name) {
   return name.starts_with('.') && name.ends_with(kTemporary);
@@ -236,7 +239,7 @@ class RealFiles : public Files {
       struct stat s {};
       if (::fstatat(::dirfd(dir.get()), entry->d_name, &s, 0) == 0)
         entries.push_back({std::string(name), stat_of(s)});
-      else if (errno != ENOENT)  // what vanished meanwhile, or links to nothing, is no entry
+      else if (!leads_nowhere(errno))
         return system_error("look at", directory + "/" + entry->d_name);
     }
     if (errno != 0) return system_error("list", directory);

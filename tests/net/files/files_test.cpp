@@ -202,12 +202,14 @@ TEST_CASE("a list lacks what links to nothing, and hides no other error", "[file
   Scratch s;
   s.write("a", "1");
   std::filesystem::create_symlink("none", s.path + "/dangling");
-  CHECK(s.names() == std::vector<std::string>{"a"});
   std::filesystem::create_symlink("loop", s.path + "/loop");
+  std::filesystem::create_symlink("a/b", s.path + "/through_a_file");
+  CHECK(s.names() == std::vector<std::string>{"a"});
+  std::filesystem::create_symlink(std::string(300, 'x'), s.path + "/long");
   const auto entries = s.files->list(s.path);
   REQUIRE_FALSE(entries);
   CHECK(entries.error().message ==
-        "cannot look at " + s.path + "/loop: " + std::string(std::strerror(ELOOP)));
+        "cannot look at " + s.path + "/long: " + std::string(std::strerror(ENAMETOOLONG)));
 }
 
 TEST_CASE("two may remove one tree at the same time", "[files]") {

@@ -143,10 +143,10 @@ TEST_CASE("what of a directory cannot be looked at is an error, by a pattern too
   write(dir + "/d/a", "1\n");
   write(dir + "/plain", "");
   CHECK(context.text_file(dir + "/*/a*").collect() == std::vector<std::string>{"1"});
-  fs::create_symlink("loop", dir + "/d/loop");
+  fs::create_symlink(std::string(300, 'x'), dir + "/d/long");
   for (const std::string& path : {dir + "/d", dir + "/d/*", dir + "/*/a*"}) {
     INFO(path);
     CHECK_THROWS_WITH(context.text_file(path), Contains("Input path cannot be read: cannot look") &&
-                                                   Contains(dir + "/d/loop"));
+                                                   Contains(dir + "/d/long"));
   }
 }
