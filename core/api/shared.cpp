@@ -14,6 +14,17 @@ Payload fetch_broadcast(TaskContext& context, BroadcastId id) {
   return std::move(*value);
 }
 
+std::string last_shown(const std::function<std::string()>& text) try {
+  constexpr size_t kMost = 4096;
+  std::string all = text();
+  if (all.size() <= kMost) return all;
+  size_t most = kMost;
+  while (most > 0 && (static_cast<unsigned char>(all[most]) & 0xC0) == 0x80) --most;
+  return all.substr(0, most) + "…";
+} catch (const std::exception&) {
+  return "";
+}
+
 void fail_destroyed(BroadcastId id, const std::string& at) {
   throw std::runtime_error("Attempted to use Broadcast(" + std::to_string(id.value) +
                            ") after it was destroyed (" + at + ")");

@@ -180,6 +180,8 @@ struct AddToAverage {
 };
 
 namespace core {
+/// What status shows of an accumulator that is gone: the beginning of its text. Throws nothing.
+std::string last_shown(const std::function<std::string()>& text);
 /// An accumulator's value as status shows it; empty: it has no text form.
 template <class T>
 std::string shown(const T& value) {
@@ -222,8 +224,9 @@ class Accumulator {
       return core::shown(driver->value);
     };
     context.runtime().register_accumulator(id_, name, merge, show);
+    if (!name.empty()) driver_->last = std::make_shared<std::string>();
     driver_->end = context.at_end([id = id_, last = driver_->last](core::Runtime& runtime) {
-      runtime.forget_accumulator(id, *last);
+      runtime.forget_accumulator(id, last ? *last : std::string());
     });
   }
   /// On the driver it counts at once; in a task, when the task succeeds.
@@ -273,11 +276,13 @@ class Accumulator {
 
  private:
   struct Driver {
-    ~Driver() { *last = core::shown(value); }
+    ~Driver() {
+      if (last) *last = core::last_shown([this] { return core::shown(value); });
+    }
     net::Mutex mutex;
     T value GUARDED_BY(mutex);
-    const std::shared_ptr<std::string> last = std::make_shared<std::string>();
-    std::shared_ptr<const void> end;  // the runtime is told that it is gone, and the last value
+    std::shared_ptr<std::string> last;  // null: it has no name
+    std::shared_ptr<const void> end;    // the runtime is told that it is gone, and the last value
   };
   struct Pending final : core::PendingAccumulator {
     explicit Pending(T zero) : value(std::move(zero)) {}

@@ -432,3 +432,11 @@ TEST_CASE("a shuffle is forgotten with the last Rdd that reads it", "[rdd]") {
   }
   CHECK(runtime.forgotten == std::vector<ShuffleId>{{0}});
 }
+
+TEST_CASE("what is shown of an accumulator that is gone is no longer than a few lines", "[rdd]") {
+  CHECK(core::last_shown([] { return std::string("[1, 2]"); }) == "[1, 2]");
+  CHECK(core::last_shown([] { return std::string(5000, 'x'); }) == std::string(4096, 'x') + "…");
+  const std::string cut = std::string(4095, 'x') + "é";  // in the middle of a character
+  CHECK(core::last_shown([&] { return cut; }) == std::string(4095, 'x') + "…");
+  CHECK(core::last_shown([]() -> std::string { throw std::bad_alloc(); }).empty());
+}
