@@ -259,6 +259,7 @@ core::JobRequest Context::new_job(const char* operation, const Site& site) const
 }
 
 std::vector<core::ShufflePtr> Context::shuffles_of(const core::NodePtr& node) {
+  net::Lock lock(core::lineage_mutex());
   return core::shuffles_read_by(node);
 }
 
@@ -293,7 +294,7 @@ void Context::run_job(core::NodePtr root, std::vector<int32_t> partitions, Actio
 }
 
 void Context::persist(const core::NodePtr& node, const core::StorageLevel& level) {
-  const bool local = state_->checkpoints.is_local(node->id);
+  const bool local = state_->checkpoints.is_local(*node);
   core::StorageLevel kept = level;
   kept.disk |= local;
   const uint8_t wanted = core::pack_level(kept), now = node->storage_bits;
@@ -439,19 +440,11 @@ void Context::mark_local_checkpoint(const core::NodePtr& node, core::CheckpointM
   persist(node, level.stored() ? level : MEMORY_AND_DISK);
 }
 
-bool Context::is_checkpointed(const core::Node& node) const {
-  return state_->checkpoints.is_checkpointed(node.id);
-}
-core::NodePtr Context::checkpoint_of(RddId id) const { return state_->checkpoints.replacement(id); }
-std::optional<std::string> Context::checkpoint_directory(RddId id) const {
-  return state_->checkpoints.directory_of(id);
-}
-
 void Context::write_checkpoints(const core::Node& root) {
   const bool all = local_property(kAllAncestors) == "true";
   for (const RddId id : state_->checkpoints.to_write(root, all))
-    if (auto made = state_->checkpoints.write(id, runtime_.files()))
-      runtime_.checkpointed(id, std::move(made));
+    if (const core::NodePtr written = state_->checkpoints.write(id, runtime_.files()))
+      runtime_.checkpointed(written);
 }
 
 std::string shipped_file(const std::string& name) {

@@ -245,10 +245,6 @@ class Context {
   /// Marks `node` to be written by `write` after the next job that uses it.
   void mark_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write);
   void mark_local_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write);
-  bool is_checkpointed(const core::Node& node) const;
-  /// What replaces Rdd `id`; null: it is not checkpointed.
-  core::NodePtr checkpoint_of(RddId id) const;
-  std::optional<std::string> checkpoint_directory(RddId id) const;
 
  private:
   std::vector<std::string> files_at(const std::string& path);

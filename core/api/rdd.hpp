@@ -333,10 +333,12 @@ class Rdd : public Actions<T>,
         });
     return *this;
   }
-  bool is_checkpointed() const { return context_->is_checkpointed(*node_); }
+  bool is_checkpointed() const { return node_->checkpoint != nullptr; }
   /// Where checkpoint() has written it. Source: Spark RDD.getCheckpointFile.
   std::optional<std::string> checkpoint_file() const {
-    return context_->checkpoint_directory(node_->id);
+    const core::Checkpoint* written = node_->checkpoint;
+    if (!written || written->directory.empty()) return {};
+    return written->directory;
   }
 
   // ---- what it is ----
@@ -352,9 +354,7 @@ class Rdd : public Actions<T>,
     return *this;
   }
   /// Its lineage in Spark's layout, a line an Rdd.
-  std::string to_debug_string() const {
-    return core::debug_string(*node_, [this](RddId id) { return context_->checkpoint_of(id); });
-  }
+  std::string to_debug_string() const { return core::debug_string(*node_); }
   int32_t num_partitions() const { return node_->num_partitions; }
   /// Those that the stage which computes it reads; for Context::submit_map_stage.
   std::vector<core::ShufflePtr> shuffles() const { return Context::shuffles_of(node_); }

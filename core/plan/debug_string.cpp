@@ -29,7 +29,6 @@ std::string without_bar(const std::string& prefix) {
 
 class Printer {
  public:
-  explicit Printer(const std::function<NodePtr(RddId)>& replaced) : replaced_(replaced) {}
   std::string print(const Node& node) {
     const std::string partitions = partitions_of(node);
     line(partitions + " " + describe(node));
@@ -42,8 +41,9 @@ class Printer {
 
   /// Along the last parents in a loop: a lineage may be long.
   void parents(const Node& first, std::string prefix) {
-    for (const Node* node = &first; !node->dependencies.empty();) {
-      if (const NodePtr cut = replaced_(node->id)) return line(prefix + describe(*cut));
+    for (const Node* node = &first;;) {
+      if (const Checkpoint* cut = node->checkpoint) return line(prefix + describe(*cut->node));
+      if (node->dependencies.empty()) return;
       const auto& all = node->dependencies;
       for (size_t i = 0; i + 1 < all.size(); ++i)
         parents(*parent_of(all[i]), begun(all[i], prefix, false));
@@ -64,7 +64,6 @@ class Printer {
     return before + (last ? "  " : "| ") + bar_below(partitions);
   }
 
-  const std::function<NodePtr(RddId)>& replaced_;
   std::string text_;
 };
 
@@ -78,8 +77,9 @@ std::string describe(const StorageLevel& level) {
   return text + std::to_string(level.replication) + "x Replicated";
 }
 
-std::string debug_string(const Node& node, const std::function<NodePtr(RddId)>& replaced) {
-  return Printer(replaced).print(node);
+std::string debug_string(const Node& node) {
+  net::Lock lock(lineage_mutex());
+  return Printer().print(node);
 }
 
 }  // namespace tinderbox::core

@@ -1,7 +1,6 @@
 // Lineage as a person reads it.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/plan/lineage.hpp"
@@ -12,10 +11,8 @@ namespace tinderbox::core {
 std::string describe(const StorageLevel& level);
 
 /// A line an Rdd, the last one first; `+-(n)` where a shuffle was, `|` along what one stage
-/// computes. What replaced(id) gives stands below Rdd `id` in place of its parents; null: nothing
-/// does. Source: Spark RDD.toDebugString.
-std::string debug_string(
-    const Node& node,
-    const std::function<NodePtr(RddId)>& replaced = [](RddId) { return NodePtr(); });
+/// computes. A checkpoint stands below its Rdd in place of the parents. Source: Spark
+/// RDD.toDebugString.
+std::string debug_string(const Node& node);
 
 }  // namespace tinderbox::core

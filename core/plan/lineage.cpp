@@ -37,9 +37,21 @@ void derive(Node& node) {
     node.determinism = Determinism::Indeterminate;
 }
 
+net::Mutex& lineage_mutex() {
+  static net::Mutex mutex;
+  return mutex;
+}
+
+void cut_lineage(const Node& node) {
+  std::vector<Dependency> left;  // ends after the lock
+  net::Lock lock(lineage_mutex());
+  left.swap(const_cast<Node&>(node).dependencies);
+}
+
 // A chain of operators may be longer than a thread's stack: ancestors that end with this node leave
 // what they depend on to the loop of the first one.
 Node::~Node() {
+  delete checkpoint.load();
   thread_local std::vector<Dependency>* ending = nullptr;
   if (ending) {
     std::move(dependencies.begin(), dependencies.end(), std::back_inserter(*ending));

@@ -2,7 +2,7 @@
 //
 // A typed API object (core/api) owns a Node. The scheduler reads only the plain fields below; typed
 // code overrides the virtual functions. A Node is immutable once published, but for its storage
-// level and checkpoint, which the driver's machine owns as tables by id.
+// level, its checkpoint, and what the application says of it.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/plan/references.hpp"
+#include "net/mutex.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {
@@ -61,7 +62,8 @@ using Dependency = std::variant<NarrowDependency, ShufflePtr>;
 struct Partitioner {
   enum class Kind : uint8_t { Hash, Range, Custom } kind = Kind::Hash;
   int32_t num_partitions = 0;
-  Bytes parameters;  // Range: encoded bounds; Custom: descriptor and captured values
+  Bytes parameters;  // Range, Custom: the keys' type; then encoded bounds, or code and captured
+                     // values
   References held;   // by those
   bool operator==(const Partitioner&) const = default;
 };
@@ -75,6 +77,12 @@ struct StorageLevel {
 };
 /// Of what is kept without being asked for: pieces of broadcast variables, large results.
 inline constexpr StorageLevel kMemoryAndDisk{.disk = true, .memory = true};
+
+/// Where an Rdd was written, and what reads it from there.
+struct Checkpoint {
+  NodePtr node;           // takes the place of the Rdd in later jobs
+  std::string directory;  // empty: executors keep it
+};
 
 enum class Determinism : uint8_t { Determinate, Unordered, Indeterminate };
 
@@ -101,6 +109,9 @@ struct Node {
   mutable std::shared_ptr<const void> stored;
   /// What its stage needs, if it says so; owned by the application's Context. Thread: as above.
   mutable std::atomic<const ResourceProfile*> profile{nullptr};
+  /// Null: none is written. Set once, before the driver's loop hears of it; owned by the node.
+  /// Thread: set by the user's thread that wrote it, read by any.
+  mutable std::atomic<const Checkpoint*> checkpoint{nullptr};
   /// What the application calls it; owned as above. Thread: the user's only.
   mutable std::atomic<const std::string*> label{nullptr};
 
@@ -117,6 +128,12 @@ struct Node {
 
 /// The Rdd at the other end.
 const NodePtr& parent_of(const Dependency& dependency);
+/// Held by whoever walks along dependencies beside the driver's loop, which alone cuts them.
+/// Nothing is locked, and no node ends, under it.
+net::Mutex& lineage_mutex();
+/// `node` lets go of its ancestors: its checkpoint is read instead. Thread: the driver's loop,
+/// which runs nothing that reads them.
+void cut_lineage(const Node& node);
 /// Sets what follows from the dependencies of `node`, which are complete. Source: Spark
 /// RDD.getOutputDeterministicLevel, RDD.isBarrier.
 void derive(Node& node);

@@ -10,8 +10,9 @@ namespace {
 
 using Place = std::pair<const Node*, int32_t>;
 
-/// The first parent is looked at first.
+/// The first parent is looked at first. There is none behind a checkpoint.
 void push_parents(const Node& node, int32_t partition, std::vector<Place>& stack) {
+  if (node.checkpoint) return;
   const auto first = static_cast<std::ptrdiff_t>(stack.size());
   for (const Dependency& d : node.dependencies)
     if (const auto* narrow = std::get_if<NarrowDependency>(&d))

@@ -11,7 +11,7 @@ namespace tinderbox::core {
 
 /// What `own` says of the partition or, where that is nothing, of the first of those that it is
 /// computed from without a shuffle, the first parent first. Source: Spark
-/// DAGScheduler.getPreferredLocsInternal.
+/// DAGScheduler.getPreferredLocsInternal. Thread: the driver's loop, or with lineage_mutex() held.
 std::vector<std::string> first_preference(
     const Node& root, int32_t partition,
     const std::function<std::vector<std::string>(const Node&, int32_t)>& own);

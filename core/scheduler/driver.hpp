@@ -74,7 +74,7 @@ class Driver {
   void handle(UnpersistRdd& event, Turn& turn);
   void handle(DestroyBroadcast& event, Turn& turn);
   void handle(ForgetShuffle& event, Turn& turn);
-  void handle(CheckpointDone& event, Turn&) { dag_.checkpoint_done(event.rdd, event.replacement); }
+  void handle(CheckpointDone& event, Turn&) { dag_.checkpoint_done(std::move(event.rdd)); }
   void handle(ShipFiles& event, Turn& turn);
   void handle(StopDriver& event, Turn& turn);
   void handle(DriverTimer& event, Turn& turn);

@@ -97,10 +97,9 @@ struct DestroyBroadcast {
 struct ForgetShuffle {
   ShuffleId shuffle;
 };
-/// A checkpoint of `rdd` was written: its lineage is cut from now on.
+/// `rdd` has its checkpoint: its lineage is cut from now on.
 struct CheckpointDone {
-  RddId rdd;
-  NodePtr replacement;
+  std::weak_ptr<const Node> rdd;
 };
 /// Executors, those to come too, get these before further tasks.
 struct ShipFiles {

@@ -43,27 +43,29 @@ void CheckpointMarks::mark(const NodePtr& node, Write write) {
   net::Lock lock(mutex_);
   if (directory_.empty())
     throw std::logic_error("Checkpoint directory has not been set in the SparkContext");
-  if (!done_.contains(node->id)) marked_.try_emplace(node->id, Mark{node, std::move(write), false});
+  if (!node->checkpoint) marked_.try_emplace(node->id, Mark{node, std::move(write), false});
 }
 
 bool CheckpointMarks::mark_local(const NodePtr& node, Write write) {
   net::Lock lock(mutex_);
-  if (done_.contains(node->id)) return false;
+  if (node->checkpoint) return false;
   marked_.insert_or_assign(node->id, Mark{node, std::move(write), true});
   return true;
 }
 
 // Ancestors first, so that with `all` a marked child is computed from its marked parents' files.
-std::vector<RddId> CheckpointMarks::to_write(const Node& root, bool all) const {
+std::vector<RddId> CheckpointMarks::to_write(const Node& root, bool all) {
   net::Lock lock(mutex_);
+  std::erase_if(marked_, [](const auto& entry) { return entry.second.node.expired(); });
   std::vector<RddId> found;
   if (marked_.empty()) return found;
+  net::Lock lineage(lineage_mutex());
   std::set<const Node*> seen{&root};
   std::vector<const Node*> todo{&root};
   while (!todo.empty()) {
     const Node* node = todo.back();
     todo.pop_back();
-    if (done_.contains(node->id)) continue;
+    if (node->checkpoint) continue;
     // The job that writes it must not write what it hides.
     if (writing_.contains(node->id) && !all) continue;
     if (marked_.contains(node->id)) {
@@ -79,27 +81,31 @@ std::vector<RddId> CheckpointMarks::to_write(const Node& root, bool all) const {
 
 NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
   Mark mark;
+  NodePtr node;
   std::string directory;
   {
     net::Lock lock(mutex_);
     const auto it = marked_.find(id);
     if (it == marked_.end()) return nullptr;
     mark = std::move(it->second);
-    if (!mark.local) directory = directory_ + "/rdd-" + std::to_string(id.value);
     marked_.erase(it);
+    node = mark.node.lock();
+    if (!node || node->checkpoint) return nullptr;
+    if (!mark.local) directory = directory_ + "/rdd-" + std::to_string(id.value);
     writing_[id] = mark.local;
   }
   const auto end = [&](NodePtr made) {
     net::Lock lock(mutex_);
     writing_.erase(id);
-    if (made) done_[id] = {made, directory};
-    return made;
+    if (!made || node->checkpoint) return NodePtr();
+    node->checkpoint = new Checkpoint{std::move(made), directory};
+    return node;
   };
   try {
     if (!directory.empty())
       if (const auto made = files.make_directories(directory); !made)
         throw std::runtime_error("Checkpoint failed: " + made.error().message);
-    if (mark.local) require_disk(mark.node.lock());
+    if (mark.local) require_disk(node);
     NodePtr made = mark.write(directory);
     if (mark.local) require_disk(made);  // another thread may have unpersisted it
     sweep(files, directory);
@@ -111,25 +117,13 @@ NodePtr CheckpointMarks::write(RddId id, net::Files& files) {
   }
 }
 
-bool CheckpointMarks::is_local(RddId id) const {
+bool CheckpointMarks::is_local(const Node& node) const {
   net::Lock lock(mutex_);
-  if (const auto marked = marked_.find(id); marked != marked_.end()) return marked->second.local;
-  if (const auto begun = writing_.find(id); begun != writing_.end()) return begun->second;
-  const auto done = done_.find(id);
-  return done != done_.end() && done->second.directory.empty();
-}
-
-NodePtr CheckpointMarks::replacement(RddId id) const {
-  net::Lock lock(mutex_);
-  const auto it = done_.find(id);
-  return it == done_.end() ? nullptr : it->second.replacement;
-}
-
-std::optional<std::string> CheckpointMarks::directory_of(RddId id) const {
-  net::Lock lock(mutex_);
-  const auto it = done_.find(id);
-  if (it == done_.end() || it->second.directory.empty()) return {};
-  return it->second.directory;
+  if (const Checkpoint* written = node.checkpoint) return written->directory.empty();
+  if (const auto marked = marked_.find(node.id); marked != marked_.end())
+    return marked->second.local;
+  const auto begun = writing_.find(node.id);
+  return begun != writing_.end() && begun->second;
 }
 
 }  // namespace tinderbox::core

@@ -140,9 +140,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   void unpersist(RddId id) override { post(UnpersistRdd{id}); }
   void forget_shuffle(ShuffleId id) override { post(ForgetShuffle{id}); }
-  void checkpointed(RddId id, NodePtr replacement) override {
-    post(CheckpointDone{id, std::move(replacement)});
-  }
+  void checkpointed(const NodePtr& rdd) override { post(CheckpointDone{rdd}); }
   void register_accumulator(AccumulatorId id, const std::string& name, MergeAccumulator merge,
                             ShowAccumulator show) override {
     accumulators_.add(id, name, std::move(merge), std::move(show));

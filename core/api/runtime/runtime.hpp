@@ -61,8 +61,8 @@ class Runtime {
   virtual void unpersist(RddId id) = 0;
   /// No Rdd of the application reaches this shuffle any more. Thread: any; must not wait.
   virtual void forget_shuffle(ShuffleId id) = 0;
-  /// From now on `replacement` stands for Rdd `id` in programs and in the stage graph.
-  virtual void checkpointed(RddId id, NodePtr replacement) = 0;
+  /// `rdd` has its checkpoint, which later jobs read in its place. Thread: any; must not wait.
+  virtual void checkpointed(const NodePtr& rdd) = 0;
 
   /// `merge` takes an encoded delta and throws DecodeError when it is none; what it throws costs
   /// that delta and is logged. `show` gives the value as text. Empty name: not shown.

@@ -109,14 +109,25 @@ Coalesced coalesced(const Hosts& hosts, int32_t n) {
   return Filling(hosts, n).fill();
 }
 
-Coalesced coalesced(const Node& parent, int32_t n) {
-  Hosts hosts;
-  for (int32_t p = 0; p < parent.num_partitions; ++p)
-    hosts.push_back(first_preference(parent, p, [](const Node& node, int32_t q) {
-      const auto at = static_cast<size_t>(q);
-      return at < node.preferred.size() ? node.preferred[at] : std::vector<std::string>();
-    }));
-  return coalesced(hosts, n);
+namespace {
+
+std::vector<std::string> own_preference(const Node& node, int32_t partition) {
+  const Checkpoint* written = node.checkpoint;
+  const auto& preferred = written ? written->node->preferred : node.preferred;
+  const auto p = static_cast<size_t>(partition);
+  return p < preferred.size() ? preferred[p] : std::vector<std::string>();
 }
+
+Hosts preferences(const Node& parent) {
+  Hosts hosts;
+  net::Lock lock(lineage_mutex());
+  for (int32_t p = 0; p < parent.num_partitions; ++p)
+    hosts.push_back(first_preference(parent, p, own_preference));
+  return hosts;
+}
+
+}  // namespace
+
+Coalesced coalesced(const Node& parent, int32_t n) { return coalesced(preferences(parent), n); }
 
 }  // namespace tinderbox::core

@@ -1,6 +1,7 @@
 // Lineage cut by checkpoints.
 #include "core/scheduler/dag/checkpoints.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace tinderbox::core {
@@ -30,29 +31,36 @@ struct RewiredNode final : Node {
 /// A checkpointed Rdd that is persisted: kept under its own id, and read from the checkpoint where
 /// it is not kept. Source: Spark RDD.iterator.
 struct KeptNode final : Node {
-  KeptNode(const Node& original, NodePtr of) : checkpoint(std::move(of)) {
-    id = original.id;
-    name = original.name;
-    call_site = original.call_site;
-    num_partitions = original.num_partitions;
-    partitioner = original.partitioner;
-    preferred = checkpoint->preferred;
-    storage_bits = original.storage_bits.load();
+  KeptNode(NodePtr of, NodePtr as) : original(std::move(of)), written(std::move(as)) {
+    id = original->id;
+    name = original->name;
+    call_site = original->call_site;
+    num_partitions = original->num_partitions;
+    partitioner = original->partitioner;
+    preferred = written->preferred;
+    storage_bits = original->storage_bits.load();
   }
-  const Descriptor* descriptor() const override { return checkpoint->descriptor(); }
-  Bytes captured() const override { return checkpoint->captured(); }
-  NodePtr checkpoint;
+  const Descriptor* descriptor() const override { return written->descriptor(); }
+  Bytes captured() const override { return written->captured(); }
+  NodePtr original;  // what is kept of it ends with it
+  NodePtr written;
 };
 
-NodePtr in_place_of(const Node& original, const NodePtr& checkpoint) {
-  if (original.storage_bits.load() == 0) return checkpoint;
-  return std::make_shared<KeptNode>(original, checkpoint);
+NodePtr in_place_of(const NodePtr& original, const NodePtr& written) {
+  if (original->storage_bits.load() == 0) return written;
+  return std::make_shared<KeptNode>(original, written);
 }
 
+/// Its outputs are forgotten with the original.
+struct RewiredShuffle {
+  ShufflePtr original;
+  ShuffleDependency copy = *original;
+};
+
 ShufflePtr with_parent(const ShufflePtr& shuffle, NodePtr parent) {
-  ShuffleDependency copy = *shuffle;
-  copy.parent = std::move(parent);
-  return std::make_shared<const ShuffleDependency>(std::move(copy));
+  const auto made = std::make_shared<RewiredShuffle>(RewiredShuffle{shuffle});
+  made->copy.parent = std::move(parent);
+  return {made, &made->copy};
 }
 
 Dependency with_parent(const Dependency& dependency, NodePtr parent) {
@@ -66,8 +74,26 @@ Dependency with_parent(const Dependency& dependency, NodePtr parent) {
 
 }  // namespace
 
+void Checkpoints::done(std::weak_ptr<const Node> rdd, JobId next) {
+  any_ = true;
+  uncut_.push_back({std::move(rdd), next});
+}
+
+void Checkpoints::cut_unread(const std::map<StageId, Stage>& stages) {
+  std::erase_if(uncut_, [&](const Uncut& uncut) {
+    const NodePtr rdd = uncut.rdd.lock();
+    if (!rdd) return true;
+    const bool read = std::ranges::any_of(stages, [&](const auto& entry) {
+      const Stage& stage = entry.second;
+      return stage.first_job < uncut.next && std::ranges::count(stage.info.rdds, rdd->id) > 0;
+    });
+    if (!read) cut_lineage(*rdd);
+    return !read;
+  });
+}
+
 NodePtr Checkpoints::rewire(const NodePtr& root) const {
-  if (replaced_.empty()) return root;
+  if (!any_) return root;
   std::unordered_map<const Node*, NodePtr> done;
   std::vector<NodePtr> stack{root};
   while (!stack.empty()) {
@@ -76,8 +102,8 @@ NodePtr Checkpoints::rewire(const NodePtr& root) const {
       stack.pop_back();
       continue;
     }
-    if (const auto it = replaced_.find(node->id); it != replaced_.end()) {
-      done[node.get()] = in_place_of(*node, it->second);
+    if (const Checkpoint* written = node->checkpoint) {
+      done[node.get()] = in_place_of(node, written->node);
       stack.pop_back();
       continue;
     }

@@ -2,14 +2,23 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "core/plan/lineage.hpp"
+#include "core/scheduler/dag/stage.hpp"
 
 namespace tinderbox::core {
 
 class Checkpoints {
  public:
-  void done(RddId rdd, NodePtr replacement) { replaced_[rdd] = std::move(replacement); }
+  /// `rdd` has its checkpoint. Jobs before `next` were submitted without it.
+  void done(std::weak_ptr<const Node> rdd, JobId next);
+  /// Cuts the lineage of those that no stage of a job from before computes any more. Source: Spark
+  /// RDD.markCheckpointed, which lets go at once.
+  void cut_unread(const std::map<StageId, Stage>& stages);
+  /// How many wait for that.
+  size_t uncut() const { return uncut_.size(); }
   /// `root` with every checkpointed ancestor replaced; `root` itself when there is none. What is
   /// persisted at that moment is still looked for, and kept, under its own id.
   NodePtr rewire(const NodePtr& root) const;
@@ -17,7 +26,12 @@ class Checkpoints {
   ShufflePtr rewire(const ShufflePtr& shuffle) const;
 
  private:
-  std::map<RddId, NodePtr> replaced_;
+  struct Uncut {
+    std::weak_ptr<const Node> rdd;
+    JobId next;
+  };
+  bool any_ = false;
+  std::vector<Uncut> uncut_;
 };
 
 }  // namespace tinderbox::core

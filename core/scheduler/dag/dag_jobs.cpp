@@ -228,6 +228,12 @@ void DagScheduler::clean_up(JobId id) {
   job_by_ticket_.erase(it->second.ticket);
   jobs_.erase(it);
   if (jobs_.empty()) placement_.forget();
+  checkpoints_.cut_unread(stages_);
+}
+
+void DagScheduler::checkpoint_done(std::weak_ptr<const Node> rdd) {
+  checkpoints_.done(std::move(rdd), JobId{next_job_});
+  checkpoints_.cut_unread(stages_);
 }
 
 bool DagScheduler::depends_on(StageId last, StageId target) const {

@@ -29,7 +29,7 @@ DagScheduler::DagScheduler(const DriverOptions& options, const ProgramCodec& cod
 bool DagScheduler::idle() const {
   const size_t left = jobs_.size() + job_by_ticket_.size() + stages_.size() + map_stages_.size() +
                       waiting_.size() + running_.size() + failed_.size() + delayed_.size() +
-                      barriers_.size();
+                      barriers_.size() + checkpoints_.uncut();
   return left == 0;
 }
 

@@ -49,9 +49,8 @@ class DagScheduler final : public StageProgress {
   /// No executors will come any more: now and later jobs fail.
   void backend_dead(const std::string& reason, Turn& turn);
   void stop(const std::string& cause, Turn& turn);
-  void checkpoint_done(RddId rdd, NodePtr replacement) {
-    checkpoints_.done(rdd, std::move(replacement));
-  }
+  /// Later jobs read it. What is behind it goes when no job that runs needs it.
+  void checkpoint_done(std::weak_ptr<const Node> rdd);
 
   void task_ended(TaskEnd& end, Turn& turn) override;
   void task_set_failed(const TaskSet& set, const std::string& reason, Turn& turn) override;

@@ -196,3 +196,96 @@ TEST_CASE("of two kinds of checkpoint the local one holds", "[rdd]") {
         "(2) MapPartitionsRDD[5] at map []\n"
         " |  ReliableCheckpointRDD[6] at checkpoint []");
 }
+
+TEST_CASE("a checkpoint, local or not, lets go of what is behind it", "[rdd]") {
+  const bool local = GENERATE(false, true);
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto sums = [&] {
+    auto pairs = context.parallelize(upto(10), 2).map([](int x) { return std::pair(x % 3, x); });
+    pairs.cache();
+    return pairs.reduce_by_key(tests::Sum{}, 2);
+  }();
+  if (local)
+    sums.local_checkpoint();
+  else
+    sums.checkpoint();
+  const std::map<int, int> right{{0, 18}, {1, 22}, {2, 15}};
+  CHECK(sums.collect_as_map() == right);
+  CHECK(runtime.forgotten.size() == 1);
+  CHECK(!runtime.services.blocks.contains("rdd_1_0"));
+  CHECK(sums.shuffles().empty());
+  CHECK(sums.collect_as_map() == right);
+  CHECK(sums.coalesce(1).collect_as_map() == right);
+  CHECK(without_sites(sums.to_debug_string()) ==
+        (local ? "(2) ShuffledRDD[2] at reduceByKey [Disk Memory Deserialized 1x Replicated]\n"
+                 " |  LocalCheckpointRDD[2] at reduceByKey [Disk Memory Deserialized 1x Replicated]"
+               : "(2) ShuffledRDD[2] at reduceByKey []\n"
+                 " |  ReliableCheckpointRDD[3] at checkpoint []"));
+}
+
+TEST_CASE("a checkpoint of a source stands in its lineage, too", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto rdd = context.parallelize(upto(10), 2);
+  rdd.checkpoint();
+  CHECK(rdd.count() == 10);
+  CHECK(without_sites(rdd.to_debug_string()) ==
+        "(2) ParallelCollectionRDD[0] at parallelize []\n"
+        " |  ReliableCheckpointRDD[1] at checkpoint []");
+}
+
+TEST_CASE("a loop that checkpoints keeps nothing from before the last one", "[rdd]") {
+  const bool local = GENERATE(false, true);
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto rdd = context.parallelize(tests::IntPairs{{0, 1}, {1, 2}, {2, 3}}, 2);
+  for (int i = 0; i < 20; ++i) {
+    rdd = rdd.map([](std::pair<int, int> r) { return std::pair((r.first + 1) % 3, r.second + 1); })
+              .reduce_by_key(tests::Sum{}, 2);
+    if (i % 5 != 4) continue;
+    if (local)
+      rdd.local_checkpoint();
+    else
+      rdd.checkpoint();
+    CHECK(rdd.count() == 3);
+    CHECK(std::ssize(runtime.forgotten) == i + 1);
+  }
+  CHECK(rdd.collect_as_map() == std::map<int, int>{{2, 21}, {0, 22}, {1, 23}});
+}
+
+TEST_CASE("a checkpoint of one of two parents leaves the other one", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto left = counted(context).map([](int x) { return std::pair(x, 1); }).group_by_key(2);
+  auto right = context.parallelize(upto(10), 2).map([](int x) { return std::pair(x, x); });
+  const auto joined = left.join(right.group_by_key(2));
+  left.checkpoint();
+  CHECK(joined.count() == 5);
+  CHECK(left.is_checkpointed());
+  CHECK(left.shuffles().empty());
+  CHECK(std::ssize(joined.shuffles()) == 1);
+  const int before = computed;
+  CHECK(joined.count() == 5);
+  CHECK(left.union_with(left).count() == 20);
+  CHECK(computed == before);
+}
+
+TEST_CASE("the maps of a shuffle behind which all is checkpointed are made from that", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  context.set_checkpoint_dir(runtime.services.directory + "/cp");
+  auto rdd = counted(context);
+  const auto groups = rdd.map([](int x) { return std::pair(x % 3, x); }).group_by_key(2);
+  rdd.checkpoint();
+  CHECK(rdd.count() == 10);
+  const int before = computed;
+  REQUIRE(groups.shuffles().size() == 1);
+  const MapOutputStatistics made = context.submit_map_stage(groups.shuffles()[0]);
+  CHECK(made.bytes_by_partition.size() == 2);
+  CHECK(computed == before);
+}

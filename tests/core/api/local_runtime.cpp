@@ -175,7 +175,7 @@ void LocalRuntime::run_job(core::JobRequest job, const OnResult& on_result) {
   ++jobs;
   last_properties = job.properties;
   if (job.map_stage) {
-    run_shuffle(*job.map_stage);
+    run_shuffle(*checkpoints_.rewire(job.map_stage));
     return on_result(0, statistics(*job.map_stage));
   }
   const core::NodePtr root = checkpoints_.rewire(job.root);
@@ -294,8 +294,9 @@ void LocalRuntime::forget_shuffle(ShuffleId id) {
   forgotten.push_back(id);
   services.outputs.erase(id);
 }
-void LocalRuntime::checkpointed(RddId id, core::NodePtr replacement) {
-  checkpoints_.done(id, std::move(replacement));
+void LocalRuntime::checkpointed(const core::NodePtr& rdd) {
+  checkpoints_.done(rdd, JobId{});
+  checkpoints_.cut_unread({});
 }
 void LocalRuntime::register_accumulator(AccumulatorId id, const std::string&,
                                         MergeAccumulator merge, ShowAccumulator) {

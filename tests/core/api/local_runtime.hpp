@@ -71,7 +71,7 @@ class LocalRuntime final : public core::Runtime {
   void remove_broadcast(BroadcastId id, bool keep_on_driver) override;
   void unpersist(RddId id) override;
   void forget_shuffle(ShuffleId id) override;
-  void checkpointed(RddId id, core::NodePtr replacement) override;
+  void checkpointed(const core::NodePtr& rdd) override;
   void forget_accumulator(AccumulatorId id, const std::string&) override {
     forgotten_accumulators.push_back(id);
   }

@@ -116,6 +116,11 @@ struct Sent {
   bool ended = false;
 };
 
+/// What the thread does that has written `node`, before the driver hears of it.
+inline void write_checkpoint(const NodePtr& node, NodePtr as) {
+  node->checkpoint = new Checkpoint{std::move(as), "/checkpoints"};
+}
+
 class Cluster {
  public:
   explicit Cluster(DriverOptions options, ProgramCodec codec = test_codec())

@@ -151,9 +151,9 @@ TEST_CASE("R48 a checkpoint has the partitioner of what it replaces", "[rdd]") {
   auto placed = context.parallelize(IntPairs{{1, 1}, {2, 2}, {3, 3}}, 2).partition_by(4);
   placed.checkpoint();
   CHECK(placed.count() == 3);
-  const auto written = context.checkpoint_of(placed.id());
+  const core::Checkpoint* written = placed.node()->checkpoint;
   REQUIRE(written);
-  CHECK(written->partitioner == placed.partitioner());
+  CHECK(written->node->partitioner == placed.partitioner());
   auto sums = placed.reduce_by_key(Sum{});
   const int before = runtime.stages;
   CHECK(sums.collect_as_map() == std::map<int, int>{{1, 1}, {2, 2}, {3, 3}});

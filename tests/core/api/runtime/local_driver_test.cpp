@@ -305,3 +305,30 @@ TEST_CASE("B18 a task that always fails fails its job, and the next one too", "[
                       Catch::Contains("failed 2 times") && Catch::Contains("always"));
   CHECK(driver.context.range(0, 5).count() == 5);
 }
+
+TEST_CASE("threads may look at a lineage while a checkpoint cuts it", "[local_driver]") {
+  LocalDriver d;
+  for (int round = 0; round < 20; ++round) {
+    const auto sums = d.context.range(0, 100, 1, 4)
+                          .map([](int64_t x) { return std::pair(x % 7, x); })
+                          .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, 3);
+    const auto values = sums.values();
+    sums.local_checkpoint();
+    const auto is_cut = [&] {
+      net::Lock lock(core::lineage_mutex());
+      return sums.node()->dependencies.empty();
+    };
+    auto looking = std::async(std::launch::async, [&] {
+      int64_t total = 0;
+      while (!is_cut()) {
+        if (values.to_debug_string().empty() || values.shuffles().size() > 1) return int64_t{-1};
+        total = values.coalesce(1).sum();
+      }
+      return total;
+    });
+    CHECK(sums.count() == 7);
+    const int64_t total = looking.get();
+    CHECK((total == 4950 || total == 0));
+    CHECK(values.sum() == 4950);
+  }
+}

@@ -286,7 +286,8 @@ TEST_CASE("nothing is left of a job that becomes unsupported while it waits for 
   const auto base = rdd(3);
   const uint64_t t = c.job(together(3, {narrow(base)}));
   CHECK_FALSE(c.ended(t));
-  c.on(CheckpointDone{base->id, rdd(4)});
+  write_checkpoint(base, rdd(4));
+  c.on(CheckpointDone{base});
   c.advance(15s);
   REQUIRE(c.ended(t));
   CHECK(c.error(t).starts_with(kChain));

@@ -192,7 +192,8 @@ TEST_CASE("a checkpoint cuts the lineage of later jobs", "[dag]") {
   const NodePtr reduced = rdd(2, {shuffle(maps, 2)});
   const NodePtr child = rdd(2, {narrow(reduced)});
   const NodePtr grandchild = rdd(2, {shuffle(child, 2)});
-  c.on(CheckpointDone{reduced->id, rdd(2)});
+  write_checkpoint(reduced, rdd(2));
+  c.on(CheckpointDone{reduced});
   const uint64_t t = c.job(grandchild);
   CHECK(c.seen<JobStarted>()[0].stages.size() == 2);
   c.maps_ok(0);
@@ -204,7 +205,8 @@ TEST_CASE("a checkpoint cuts the lineage of later jobs", "[dag]") {
 TEST_CASE("a checkpointed rdd that is persisted is looked for where it is cached", "[dag]") {
   Dag c;
   const auto reduced = rdd(2, {shuffle(rdd(2), 2)});
-  c.on(CheckpointDone{reduced->id, rdd(2)});
+  write_checkpoint(reduced, rdd(2));
+  c.on(CheckpointDone{reduced});
   reduced->storage_bits = 1;
   c.holds("C", *reduced, 0);
   c.holds("B", *reduced, 1);
@@ -220,7 +222,8 @@ TEST_CASE("whether a checkpointed rdd is persisted is looked at by each job", "[
   const auto reduced = rdd(2, {shuffle(rdd(2), 2)});
   const NodePtr written = rdd(2);
   Checkpoints checkpoints;
-  checkpoints.done(reduced->id, written);
+  write_checkpoint(reduced, written);
+  checkpoints.done(reduced, JobId{});
   CHECK(checkpoints.rewire(reduced) == written);
   reduced->storage_bits = 1;
   const NodePtr kept = checkpoints.rewire(reduced);

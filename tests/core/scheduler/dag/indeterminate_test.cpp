@@ -118,7 +118,8 @@ TEST_CASE("D75 a checkpoint that is written makes later jobs determinate", "[dag
   const ShufflePtr s = shuffle(after(2, {narrow(made)}), 2);
   const NodePtr last = after(2, {s});
   REQUIRE(last->determinism == Determinism::Indeterminate);
-  c.on(CheckpointDone{made->id, rdd(2, {}, at({"A", "B"}))});
+  write_checkpoint(made, rdd(2, {}, at({"A", "B"})));
+  c.on(CheckpointDone{made});
   const uint64_t t = c.job(last);
   c.maps_ok(0);
   c.succeed(c.task(1, 0, 0), "42");
@@ -282,7 +283,8 @@ TEST_CASE("checkpoints decide anew what their readers are", "[dag]") {
   const auto grouped = after(2, {shuffle(sampled, 2)});
   CHECK(grouped->determinism == Determinism::Indeterminate);
   Checkpoints checkpoints;
-  checkpoints.done(read->id, rdd(2));
+  write_checkpoint(read, rdd(2));
+  checkpoints.done(read, JobId{});
   const NodePtr now = checkpoints.rewire(grouped);
   CHECK(now->determinism == Determinism::Unordered);
   CHECK(parent_of(now->dependencies[0])->determinism == Determinism::Determinate);
