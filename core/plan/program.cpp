@@ -187,6 +187,7 @@ class DecodedProgram final : public Program {
     const TaskInputs decoded = decode_inputs(inputs);
     Current current(context, decoded);
     TaskOutput output = terminal_->run(*root_, partition, context);
+    if (context.failure) std::rethrow_exception(context.failure);
     for (const auto& [id, pending] : context.pending_accumulators) {
       context.accumulators.push_back({id, pending->encode(), false});
     }

@@ -34,6 +34,11 @@ bool this_task_is_killed() {
   return current_context && current_context->kill_mark().load(std::memory_order_relaxed);
 }
 
+void note_failure() {
+  TaskContext* task = TaskContext::current();
+  if (task && !task->failure) task->failure = std::current_exception();
+}
+
 PendingAccumulator* TaskContext::pending(AccumulatorId id) const {
   for (const auto& [known, value] : pending_accumulators) {
     if (known == id) return value.get();
@@ -69,6 +74,7 @@ void TaskContext::join(TaskContext& part) {
   for (auto& added : part.pending_accumulators) pending_accumulators.push_back(std::move(added));
   part.pending_accumulators.clear();
   barrier_epoch = std::max(barrier_epoch, part.barrier_epoch);
+  if (!failure) failure = part.failure;
   if (part.fetch_failure) fetch_failure = std::exchange(part.fetch_failure, std::nullopt);
 }
 

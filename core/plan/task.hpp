@@ -209,7 +209,8 @@ struct TaskContext {
   std::vector<std::pair<AccumulatorId, std::unique_ptr<PendingAccumulator>>> pending_accumulators;
   const TaskInputs* inputs = nullptr;  // set by Program::run
   std::optional<TaskEndReason>
-      fetch_failure;  // remembered even if user code swallows the exception
+      fetch_failure;           // remembered even if user code swallows the exception
+  std::exception_ptr failure;  // likewise: the first that came to note_failure()
   /// Addresses of custom resources that this task has to itself, or shares with as many tasks as
   /// its share of one allows. Source: Spark TaskContext.resources.
   const ResourceAddresses& resources() const;
@@ -228,6 +229,9 @@ struct TaskContext {
 
 /// Whether the task that runs on this thread, if one does, was killed.
 bool this_task_is_killed();
+/// What is being handled crosses code of the user: the task that runs on this thread fails by it,
+/// whatever that code does.
+void note_failure();
 
 /// Thrown inside a task when it was killed; not for user code to catch.
 struct TaskKilledException {

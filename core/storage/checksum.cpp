@@ -2,22 +2,28 @@
 
 #include <xxhash.h>
 
-#include <memory>
-
 namespace tinderbox::core {
 
 uint64_t checksum(const Payload& bytes, std::string_view part) {
   if (part.size() <= Payload::kForget) return XXH3_64bits(part.data(), part.size());
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
-                                                                       &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
+  RunningChecksum sum;
   while (!part.empty()) {
     const std::string_view window = part.substr(0, Payload::kForget);
-    XXH3_64bits_update(state.get(), window.data(), window.size());
+    sum.add(window);
     bytes.forget(window);
     part.remove_prefix(window.size());
   }
-  return XXH3_64bits_digest(state.get());
+  return sum.value();
 }
+
+RunningChecksum::RunningChecksum() : state_(XXH3_createState()) { XXH3_64bits_reset(state_.get()); }
+
+void RunningChecksum::add(std::string_view bytes) {
+  XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+uint64_t RunningChecksum::value() const { return XXH3_64bits_digest(state_.get()); }
+
+void RunningChecksum::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
 }  // namespace tinderbox::core

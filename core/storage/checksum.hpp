@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "net/types.hpp"
+
+struct XXH3_state_s;
 
 namespace tinderbox::core {
 
@@ -12,5 +15,19 @@ namespace tinderbox::core {
 /// process's memory meanwhile, and afterwards.
 uint64_t checksum(const Payload& bytes, std::string_view part);
 inline uint64_t checksum(const Payload& bytes) { return checksum(bytes, bytes.view()); }
+
+/// The same of bytes that come in parts.
+class RunningChecksum {
+ public:
+  RunningChecksum();
+  void add(std::string_view bytes);
+  uint64_t value() const;
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
+};
 
 }  // namespace tinderbox::core

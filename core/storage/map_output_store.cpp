@@ -280,6 +280,17 @@ std::vector<int64_t> MapOutputStore::Output::lengths() const {
   return lengths_of({memory->offsets.begin(), memory->offsets.end()});
 }
 
+namespace {
+
+/// So many shuffles that were removed are known: for as long as one of their tasks may still run.
+constexpr size_t kRemoved = 10'000;
+
+Error was_removed(ShuffleId shuffle) {
+  return {"shuffle " + std::to_string(shuffle.value) + " was removed: nothing reads it any more"};
+}
+
+}  // namespace
+
 /// A new table if there is none.
 MapOutputStore::Outputs& MapOutputStore::outputs_of(ShuffleId shuffle) {
   std::shared_ptr<Outputs>& outputs = shuffles_[shuffle];
@@ -292,6 +303,7 @@ bool MapOutputStore::commit_memory(ShuffleId shuffle, int64_t map_id,
                                    std::vector<int64_t>& lengths) {
   net::Lock commit(commit_mutex_);
   net::Lock lock(mutex_);
+  if (removed_.contains(shuffle)) return false;
   Outputs& outputs = outputs_of(shuffle);
   const auto earlier = outputs.find(map_id);
   if (earlier != outputs.end()) {
@@ -315,13 +327,15 @@ Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int
   net::Lock commit(commit_mutex_);
   {
     net::Lock lock(mutex_);
+    if (removed_.contains(shuffle)) return was_removed(shuffle);
     const Outputs& outputs = outputs_of(shuffle);
     if (const auto it = outputs.find(map_id); it != outputs.end() && it->second.memory)
       return it->second.lengths();
   }
   const auto num_reduces = static_cast<int32_t>(lengths.size());
   if (Result<std::vector<int64_t>> earlier = reader_.lengths(data_path, *index_path, num_reduces)) {
-    add_files(shuffle, map_id, *earlier);
+    if (const Result<bool> added = add_files(shuffle, map_id, *earlier); !added)
+      return added.error();
     return earlier;
   }
   if (options_.sync)
@@ -336,7 +350,7 @@ Result<std::vector<int64_t>> MapOutputStore::commit_files(ShuffleId shuffle, int
     for (const std::string& path : {data_path, sums_path}) (void)files_.remove(path);
     return done.error();
   }
-  add_files(shuffle, map_id, lengths);
+  if (const Result<bool> added = add_files(shuffle, map_id, lengths); !added) return added.error();
   return lengths;
 }
 
@@ -351,11 +365,18 @@ std::string MapOutputStore::commit_checksums(ShuffleId shuffle, int64_t map_id,
   return *path;
 }
 
-void MapOutputStore::add_files(ShuffleId shuffle, int64_t map_id,
-                               const std::vector<int64_t>& lengths) {
+Result<bool> MapOutputStore::add_files(ShuffleId shuffle, int64_t map_id,
+                                       const std::vector<int64_t>& lengths) {
   const int64_t bytes = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  net::Lock lock(mutex_);
-  if (outputs_of(shuffle).emplace(map_id, Output{nullptr, bytes}).second) disk_used_ += bytes;
+  {
+    net::Lock lock(mutex_);
+    if (!removed_.contains(shuffle)) {
+      if (outputs_of(shuffle).emplace(map_id, Output{nullptr, bytes}).second) disk_used_ += bytes;
+      return true;
+    }
+  }
+  remove_files(shuffle, map_id);
+  return was_removed(shuffle);
 }
 
 // ---- reading and removing -------------------------------------------------------------
@@ -456,6 +477,8 @@ void MapOutputStore::remove(ShuffleId shuffle) {
   std::shared_ptr<const Outputs> outputs;
   {
     net::Lock lock(mutex_);
+    removed_.insert(shuffle);
+    if (removed_.size() > kRemoved) removed_.erase(removed_.begin());
     const auto it = shuffles_.find(shuffle);
     if (it == shuffles_.end()) return;
     outputs = std::move(it->second);
@@ -465,15 +488,17 @@ void MapOutputStore::remove(ShuffleId shuffle) {
       disk_used_ -= output.file_bytes;
     }
   }
-  for (const auto& [map_id, output] : *outputs) {
-    if (output.memory) continue;
-    const std::string index = disk_.path(shuffle_index_file(shuffle, map_id));
-    reader_.forget(index);
-    // What can't be removed now goes with its directory.
-    for (const std::string& path : {index, disk_.path(shuffle_data_file(shuffle, map_id)),
-                                    disk_.path(checksum_file(shuffle, map_id))})
-      (void)files_.remove(path);
-  }
+  for (const auto& [map_id, output] : *outputs)
+    if (!output.memory) remove_files(shuffle, map_id);
+}
+
+void MapOutputStore::remove_files(ShuffleId shuffle, int64_t map_id) {
+  const std::string index = disk_.path(shuffle_index_file(shuffle, map_id));
+  reader_.forget(index);
+  // What can't be removed now goes with its directory.
+  for (const std::string& path : {index, disk_.path(shuffle_data_file(shuffle, map_id)),
+                                  disk_.path(checksum_file(shuffle, map_id))})
+    (void)files_.remove(path);
 }
 
 int64_t MapOutputStore::disk_used() const {

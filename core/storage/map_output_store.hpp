@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,6 +112,7 @@ class MapOutputStore {
                                           const BlockId& block) {
     return reader_.read(directories, sub_directories_, block);
   }
+  /// What of it is committed later fails, and is dropped.
   void remove(ShuffleId shuffle);
   /// Bytes of outputs in files.
   int64_t disk_used() const;
@@ -144,7 +146,9 @@ class MapOutputStore {
   /// Where they are, or would be.
   std::string commit_checksums(ShuffleId shuffle, int64_t map_id,
                                const std::vector<uint64_t>& checksums);
-  void add_files(ShuffleId shuffle, int64_t map_id, const std::vector<int64_t>& lengths);
+  /// Errors: the shuffle was removed; then so are the files.
+  Result<bool> add_files(ShuffleId shuffle, int64_t map_id, const std::vector<int64_t>& lengths);
+  void remove_files(ShuffleId shuffle, int64_t map_id);
   Outputs& outputs_of(ShuffleId shuffle) REQUIRES(mutex_);
   static Found found_in(const Outputs& outputs, int64_t map_id);
   /// Shape: `found` has as many as `maps`; null: there is none.
@@ -167,6 +171,7 @@ class MapOutputStore {
   net::Mutex commit_mutex_;  // Spark's per-process commit lock
   mutable net::Mutex mutex_;
   std::map<ShuffleId, std::shared_ptr<Outputs>> shuffles_ GUARDED_BY(mutex_);
+  std::set<ShuffleId> removed_ GUARDED_BY(mutex_);  // the last ones
   int64_t memory_used_ GUARDED_BY(mutex_) = 0;
   int64_t disk_used_ GUARDED_BY(mutex_) = 0;
 };

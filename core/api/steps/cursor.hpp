@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cassert>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <type_traits>
@@ -47,7 +48,14 @@ class Emitter {
   explicit Emitter(Sink<T> out) : out_(out) {}
   /// False: the reader wants no more, or the task was killed.
   bool operator()(T record) const {
-    return going_ = going_ && (--until_look_ != 0 || look()) && out_(std::move(record));
+    if (!going_ || (--until_look_ == 0 && !look())) return going_ = false;
+    try {
+      return going_ = out_(std::move(record));
+    } catch (...) {
+      going_ = false;
+      core::note_failure();
+      throw;
+    }
   }
   bool going() const { return going_; }
 
@@ -65,11 +73,14 @@ class Emitter {
 
 namespace core {
 
-/// Throws when the task that runs here was killed. Asked once a batch; tells how far the task is.
+/// Throws when the task that runs here was killed, or has failed already in steps behind an
+/// Emitter. Asked once a batch, and before what was read counts as whole, since both end it early;
+/// tells how far the task is.
 inline void check_killed(const TaskContext& context) {
   context.records_read.store(context.metrics.input_records + context.metrics.shuffle_read_records,
                              std::memory_order_relaxed);
   if (context.kill_mark().load(std::memory_order_relaxed)) throw TaskKilledException{};
+  if (context.failure) std::rethrow_exception(context.failure);
 }
 
 /// A sink over a callable that takes T&& and returns whether to go on. The callable must outlive
@@ -90,6 +101,7 @@ bool drive(Cursor<T>& cursor, const TaskContext& context, F&& f) {
   const Sink<T> sink = sink_to<T>(push);
   do check_killed(context);
   while (cursor.next(sink));
+  check_killed(context);
   return going;
 }
 
@@ -131,6 +143,7 @@ class Puller {
       return true;
     };
     more_ = cursor_->next(sink_to<T>(keep));
+    if (!more_) check_killed(context_);
   }
   std::unique_ptr<Cursor<T>> cursor_;
   const TaskContext& context_;

@@ -76,10 +76,12 @@ void Unrolling::write() {
   if (!file_) {
     path_ = temporary_path(context_, "temp_unrolled");
     file_ = or_throw(files.create(path_), "cannot store a partition");
+    sum_.emplace();
   }
   chunks_.push_back(std::exchange(bytes_, {}));
   for (Bytes& chunk : chunks_) {
     or_throw(file_->append(chunk), "cannot store a partition");
+    sum_->add(chunk);
     Bytes().swap(chunk);
   }
   chunks_.clear();
@@ -92,7 +94,11 @@ Payload Unrolling::take() {
   write();
   or_throw(file_->commit(), "cannot store a partition");
   const auto file = or_throw(context_.services->files().open(path_), "cannot store a partition");
-  return or_throw(file->view(0, file->size()), "cannot store a partition");
+  Payload records = or_throw(file->view(0, file->size()), "cannot store a partition");
+  if (checksum(records) != sum_->value())
+    throw std::runtime_error("cannot store a partition: " + path_ +
+                             " is corrupted due to DISK_ISSUE");
+  return records;
 }
 
 bool Unrolling::store(const std::string& block, const Payload& records) {

@@ -11,6 +11,7 @@
 #include "core/api/closure.hpp"
 #include "core/api/steps/cursor.hpp"
 #include "core/shuffle/task_memory.hpp"
+#include "core/storage/checksum.hpp"
 
 namespace tinderbox::core {
 
@@ -136,6 +137,7 @@ class Unrolling {
   Bytes bytes_;                // the last chunk
   std::string path_;
   std::unique_ptr<net::WriteFile> file_;
+  std::optional<RunningChecksum> sum_;  // of the file
 };
 
 /// Records of which the first ones, or all, were computed already, and could not be stored.
@@ -181,6 +183,7 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
     check_killed(context);
     more = cursor->next(sink);
   } while (more && unrolling->has_room());
+  check_killed(context);
   Payload records = unrolling->take();
   if (!more) cursor.reset();
   if (more || !unrolling->may_be_stored() || !unrolling->store(lock.block(), records))

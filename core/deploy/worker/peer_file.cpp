@@ -1,5 +1,6 @@
 #include "core/deploy/worker/peer_file.hpp"
 
+#include <limits>
 #include <optional>
 
 #include "core/shell.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 /// How soon it is noticed that nobody wants the file any more.
 constexpr Duration kLookAgain = std::chrono::milliseconds(50);
+constexpr const char* kNobodyWaits = "nobody waits for it any more";
 
 /// Keeps the one answer and ends the loop.
 struct Host {
@@ -20,12 +22,12 @@ struct Host {
   std::optional<Result<Payload>> answer;
 
   void apply(const DeliverBlock& e) { end(e.bytes); }
-  void apply(const KeepChunk&) {}  // all of it goes to memory
+  void apply(const KeepChunk&) {}  // peer_file() has all of it go to memory
   void apply(const DeliverFile&) {}
   void apply(const DropFile&) {}
   /// A peer that is gone is tried for long, by someone who may be told to stop meanwhile.
   void look() {
-    if (!sink({})) return end(Error{"nobody waits for it any more"});
+    if (!sink({})) return end(Error{kNobodyWaits});
     loop.after(kLookAgain, [this] { look(); });
   }
   void end(Result<Payload> with) {
@@ -54,11 +56,12 @@ Result<Payload> read_block(const BlockClientOptions& options, const std::string&
 
 net::PeerFile peer_file(const conf::Conf& conf) {
   BlockClientOptions options = block_transfer_options(conf).client;
+  options.to_memory = std::numeric_limits<int64_t>::max();
   return [options](const std::string& address, const std::string& name,
                    const net::BytesSink& sink) -> Result<int64_t> {
     Result<Payload> bytes = read_block(options, address, "file/" + name, sink);
     if (!bytes) return bytes.error();
-    sink(bytes->view());
+    if (!sink(bytes->view())) return Error{kNobodyWaits};
     return static_cast<int64_t>(bytes->size());
   };
 }

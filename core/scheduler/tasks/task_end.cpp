@@ -35,7 +35,8 @@ std::string error_text(const TaskEndReason& r) {
     case TaskEndKind::ExceptionFailure:
       return exception_text(r);
     case TaskEndKind::TaskResultLost:
-      return "TaskResultLost (result lost from block manager)";
+      return "TaskResultLost (result lost from block manager)" +
+             (r.description.empty() ? "" : ": " + r.description);
     case TaskEndKind::TaskKilled:
       return "TaskKilled (" + r.description + ")";
     case TaskEndKind::TaskCommitDenied:

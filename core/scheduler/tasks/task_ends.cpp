@@ -140,6 +140,14 @@ void TaskScheduler::fetch_result(TaskId id, Attempt& a, TaskUpdate& u, Turn& tur
   fetching_.emplace(id, std::move(u));
 }
 
+namespace {
+TaskEndReason result_lost(const Result<Payload>& fetched) {
+  TaskEndReason reason = task_end(TaskEndKind::TaskResultLost);
+  if (!fetched) reason.description = fetched.error().message;
+  return reason;
+}
+}  // namespace
+
 void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   auto node = fetching_.extract(result.task);
   Attempt* a = attempts_.find(result.task);
@@ -149,7 +157,7 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   // One that cannot be reached is there yet, it may be.
   turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
   if (!result.bytes || (u.accumulators_in_block && !unpack_result(*result.bytes, u)))
-    return failed(result.task, task_end(TaskEndKind::TaskResultLost), nullptr, turn);
+    return failed(result.task, result_lost(result.bytes), nullptr, turn);
   if (!u.accumulators_in_block) u.result = std::move(*result.bytes);
   succeeded(result.task, u, turn);
 }

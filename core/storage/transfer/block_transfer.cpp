@@ -482,8 +482,8 @@ class BlockTransfer::Stream : public BlockStream {
 
   /// Tells the client what was taken, unless it could ask for everything at once anyway.
   FetchedBlock taken(FetchedBlock block) {
-    if (went_ahead_[block.index]) return deliver(std::move(block));
-    taken_bytes_ += std::max<int64_t>(wants_[block.index].size, 1);
+    // One that went ahead is not counted, but may be the last before this stream has to wait.
+    if (!went_ahead_[block.index]) taken_bytes_ += std::max<int64_t>(wants_[block.index].size, 1);
     const BlockClientOptions& limits = transfer_.options_.client;
     const bool bounded =
         remote_bytes_ > limits.max_in_flight || remote_blocks_ > limits.max_requests;

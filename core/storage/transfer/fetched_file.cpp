@@ -31,7 +31,10 @@ Result<bool> FetchedFile::append(BlockManager& blocks, std::string_view bytes) {
   if (error_) return *error_;
   Result<bool> done = writing_ ? Result<bool>(true) : open(blocks);
   if (done) done = writing_->append(bytes);
-  if (done) return done;
+  if (done) {
+    sum_.add(bytes);
+    return done;
+  }
   error_ = own_disk_failed(done.error());
   writing_.reset();
   return *error_;
@@ -52,6 +55,8 @@ Result<Payload> FetchedFile::read_back(BlockManager& blocks) {
   if (!file) return file.error();
   Result<Payload> bytes = (*file)->view(0, size);
   (void)blocks.files().remove(path_);  // what is mapped stays
+  if (bytes && checksum(*bytes) != sum_.value())
+    return Error{path_ + " is corrupted due to DISK_ISSUE"};
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/storage/block_manager.hpp"
+#include "core/storage/checksum.hpp"
 
 namespace tinderbox::core {
 
@@ -25,6 +26,7 @@ class FetchedFile {
 
   std::string path_;
   std::unique_ptr<net::WriteFile> writing_;
+  RunningChecksum sum_;  // of what was appended
   std::optional<Error> error_;
 };
 

@@ -198,3 +198,23 @@ TEST_CASE("zips of zips keep views good and batches in step", "[rdd]") {
                       .count();
   CHECK(wrong == 0);
 }
+
+TEST_CASE("what fails behind an emitter fails the task, though user code swallows it", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto passed = context.parallelize(upto(6), 2).flat_map<int>([](int x, auto& emit) {
+    try {
+      emit(x);
+    } catch (const std::exception&) {
+    }
+  });
+  const auto checked = passed.map([](int x) {
+    if (x == 2) throw std::runtime_error("it is two");
+    return x;
+  });
+  CHECK_THROWS_WITH(checked.count(), Catch::Contains("it is two"));
+  checked.cache();
+  CHECK_THROWS_WITH(checked.count(), Catch::Contains("it is two"));
+  CHECK(!runtime.services.blocks.contains("rdd_2_0"));
+  CHECK(passed.count() == 6);
+}

@@ -77,6 +77,11 @@ TEST_CASE("a reader whose own disk fails blames no holder of a map output", "[sh
     CHECK_THAT(reader.read(all),
                Catch::StartsWith(begins) && Catch::EndsWith("Input/output error"));
   }
+  SECTION("with a wrong bit") {
+    files.damage = "fetched_";
+    CHECK_THAT(reader.read(all),
+               Catch::StartsWith(begins) && Catch::EndsWith("is corrupted due to DISK_ISSUE"));
+  }
   SECTION("a holder that is gone is blamed") {
     holder.transfer->stop();
     CHECK_THAT(reader.read(all), Catch::StartsWith("blamed: cannot fetch shuffle_1_7_0 from "));

@@ -20,6 +20,7 @@ class FakeFiles : public net::Files {
   int64_t capacity = int64_t{1} << 40;  // bytes over all files
   std::set<std::string> read_only;      // nothing can be made below these
   std::string tear;    // a file whose path contains it loses its last byte at commit
+  std::string damage;  // a file whose path contains it has a wrong bit after its commit
   std::string refuse;  // a file whose path contains it can't be committed
   std::function<void(const std::string&)> before_commit;  // of a path
 
@@ -156,6 +157,8 @@ class FakeFiles : public net::Files {
         return Error{"cannot write " + path_ + ": Input/output error"};
       if (!all_.tear.empty() && path_.find(all_.tear) != path_.npos && !text_.empty())
         text_.pop_back();
+      if (!all_.damage.empty() && path_.find(all_.damage) != path_.npos && !text_.empty())
+        text_[text_.size() / 2] ^= 1;
       all_.files[path_] = std::make_shared<std::string>(std::move(text_));
       return true;
     }

@@ -229,3 +229,28 @@ TEST_CASE("another process of the host reads the files; what is in memory it doe
   CHECK(read_local("shuffle_1_7_0").bytes->view() == "in a file");
   CHECK(files.opened == opened + 1);  // only the data: the index was kept
 }
+
+TEST_CASE("an output whose shuffle was removed meanwhile is not kept", "[storage]") {
+  Store s;
+  const int64_t disk = s.blocks->map_outputs().disk_used();
+  for (const std::string part : {"a", "longer than memory allows "}) {
+    CAPTURE(part);
+    auto output = s.blocks->map_outputs().open(ShuffleId{1}, 7, 1);
+    REQUIRE(output->append(0, part));
+    SECTION("while it was written") { s.blocks->map_outputs().remove(ShuffleId{1}); }
+    SECTION("while its files were committed") {
+      s.files.before_commit = [&](const std::string& path) {
+        if (path.ends_with(".index")) s.blocks->map_outputs().remove(ShuffleId{1});
+      };
+      if (part == "a") continue;
+    }
+    const auto lengths = output->commit();
+    REQUIRE_FALSE(lengths);
+    CHECK(lengths.error().message == "shuffle 1 was removed: nothing reads it any more");
+    CHECK(read(*s.blocks, "shuffle_1_7_0") == "error: shuffle_1_7_0 is not here");
+    CHECK(s.files.files.empty());
+  }
+  CHECK(s.blocks->map_outputs().disk_used() == disk);
+  s.files.before_commit = {};
+  CHECK(write(s.blocks->map_outputs(), 2, 7, {"longer than memory allows "}));
+}

@@ -91,6 +91,16 @@ TEST_CASE("a batch that is a whole partition overruns what there is room for by 
   CHECK((Emitting::peak == 0) == disk);
 }
 
+TEST_CASE("a partition whose file is damaged before it is stored is not read", "[storage]") {
+  StoredServices services(16 * kMiB);
+  services.all_files.damage = "temp_unrolled";
+  CHECK_THROWS_WITH(scan_emitted(services, {.disk = true, .memory = true}),
+                    Catch::StartsWith("cannot store a partition: ") &&
+                        Catch::EndsWith("is corrupted due to DISK_ISSUE"));
+  CHECK_FALSE(services.blocks->contains("rdd_2_0"));
+  CHECK(services.all_files.path_of("temp_unrolled").empty());
+}
+
 TEST_CASE("records of a partition that has no room go to their reader, not to a file",
           "[storage]") {
   StoredServices services(4 * kMiB);
@@ -165,4 +175,28 @@ TEST_CASE("a killed task does not wait for the one that computes its partition",
   door.set_value();
   CHECK(first.get() == records.count);
   CHECK(records.computed == 1);
+}
+
+TEST_CASE("what a killed task has of a partition is not kept as if it were all", "[storage]") {
+  StoredServices services(16 * kMiB);
+  const auto part = [](int32_t, Partition<std::string>&, Emitter<int>& out) {
+    for (int i = 0; i < 5000; ++i) {
+      if (i == 500) TaskContext::current()->killed = true;
+      if (!out(i)) return;
+    }
+  };
+  PartitionsNode<int, decltype(part), std::string> node(part);
+  node.id = RddId{2};
+  node.storage_bits = pack_level({.disk = true, .memory = true});
+  node.dependencies = {NarrowDependency{.parent = std::make_shared<Records>(1, StorageLevel{})}};
+  Reader reader(services);
+  TaskContext::set_current(&reader.context);
+  CHECK_THROWS_AS(open_partition<int>(node, 0, reader.context), TaskKilledException);
+  node.storage_bits = 0;
+  reader.context.killed = false;
+  const auto cursor = open_partition<int>(node, 0, reader.context);
+  CHECK_THROWS_AS(drive<int>(*cursor, reader.context, [](int) { return true; }),
+                  TaskKilledException);
+  TaskContext::set_current(nullptr);
+  CHECK_FALSE(services.blocks->contains("rdd_2_0"));
 }

@@ -67,7 +67,8 @@ TEST_CASE("T8 T9 a result that is lost is a failure, the fourth aborts", "[task_
   REQUIRE(c.ended(t));
   CHECK(c.error(t).find("failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) "
                         "(hA executor A): "
-                        "TaskResultLost (result lost from block manager)") != std::string::npos);
+                        "TaskResultLost (result lost from block manager): no such block") !=
+        std::string::npos);
   CHECK(c.driver.idle_state_is_clean());
 }
 
