@@ -7,8 +7,8 @@ namespace tinderbox {
 
 namespace core {
 
-/// Partitioners whose function is Code::partition(captured, key).
-template <class Code>
+/// Partitioners whose function is Code::partition(captured, key), of keys of type K.
+template <class K, class Code>
 struct PartitionCode {
   static constexpr Descriptor kDescriptor{.partition = &Code::partition};
   static inline const bool kRegistered = register_descriptor(&kDescriptor);
@@ -19,6 +19,7 @@ struct PartitionCode {
     Partitioner made{Partitioner::Kind::Custom, n, {}, {}};
     const Holding holding(made.held);
     Encoder out(made.parameters);
+    out.text(typeid(K).name());
     out.varint(descriptor_offset(&kDescriptor));
     write(out);
     return made;
@@ -35,7 +36,7 @@ struct CustomPartition {
     return p;
   }
   static Partitioner make(int32_t n, const F& f) {
-    return PartitionCode<CustomPartition>::make(n, [&](Encoder& out) {
+    return PartitionCode<K, CustomPartition>::make(n, [&](Encoder& out) {
       core::encode(out, n);
       ClosureCodec<F>::encode(out, f);
     });
@@ -55,7 +56,7 @@ struct PartitionByFirst {
     return (*partition_of)(key, hash_key(KeyBytes<K>::view(key, scratch)));
   }
   static Partitioner make(const Partitioner& by) {
-    Partitioner made = PartitionCode<PartitionByFirst>::make(
+    Partitioner made = PartitionCode<std::pair<K, V>, PartitionByFirst>::make(
         by.num_partitions, [&](Encoder& out) { core::encode<Partitioner>(out, by); });
     made.held = by.held;
     return made;
@@ -510,6 +511,7 @@ class PairOperations<std::pair<K, V>> {
     if (n > 1) range.bounds = core::range_bounds(sampled_keys(n, site), n);
     Bytes parameters;
     Encoder out(parameters);
+    out.text(core::type_of_keys<K>());
     core::encode(out, range.ascending);
     core::encode(out, range.bounds);
     return {core::Partitioner::Kind::Range, static_cast<int32_t>(range.bounds.size()) + 1,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <typeinfo>
 
 #include "conf/conf.hpp"
 #include "conf/keys.hpp"
@@ -127,7 +128,9 @@ std::vector<Dependency> union_dependencies(const std::vector<NodePtr>& inputs, N
 
 Partitioner by_index_partitioner(int32_t n) {
   Bytes parameters;
-  Encoder(parameters).varint(descriptor_offset(&kIndexItself));
+  Encoder out(parameters);
+  out.text(typeid(int32_t).name());
+  out.varint(descriptor_offset(&kIndexItself));
   return {Partitioner::Kind::Custom, n, std::move(parameters), {}};
 }
 

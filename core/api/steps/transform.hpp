@@ -90,8 +90,12 @@ struct KeyBy {
   template <class T>
   auto operator()(T&& record) const {
     auto key = f(std::as_const(record));
-    return std::pair<std::decay_t<decltype(key)>, std::decay_t<T>>(std::move(key),
-                                                                   std::move(record));
+    using Keyed = std::pair<std::decay_t<decltype(key)>, std::decay_t<T>>;
+    // A short text that moves takes its bytes with it; the key may look at them until it is owned.
+    if constexpr (holds_view<typename Keyed::first_type>())
+      return Keyed(std::move(key), std::as_const(record));
+    else
+      return Keyed(std::move(key), std::move(record));
   }
 };
 struct FirstOf {

@@ -49,6 +49,14 @@ int64_t reservoir_size(int32_t n, int32_t input_partitions) {
   return static_cast<int64_t>(std::ceil(3.0 * sample_size(n) / std::max(input_partitions, 1)));
 }
 
+void require_keys(Decoder& in, std::string_view type) {
+  const std::string_view of = in.text();
+  if (of == type) return;
+  throw std::invalid_argument("a partitioner of keys of the type " + std::string(of) +
+                              " was given keys of the type " + std::string(type) +
+                              " (as the compiler names them)");
+}
+
 void fail_partition(int32_t got, int32_t n) {
   throw std::invalid_argument("the partition function answered " + std::to_string(got) +
                               ", but partitions are 0 to " + std::to_string(n - 1));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <typeinfo>
 
 #include "core/api/context.hpp"
 #include "core/api/steps/by_key/sort_prefix.hpp"
@@ -66,13 +67,23 @@ struct RangeBounds {
   std::vector<owned_t<K>> bounds;
 };
 
-/// The partition of a key by a Partitioner, decoded once a task.
+/// What stands before the parameters of a partitioner that is for keys of one type.
+template <class K>
+std::string_view type_of_keys() {
+  return typeid(owned_t<K>).name();
+}
+/// Errors: throws std::invalid_argument when `in` does not begin with that.
+void require_keys(Decoder& in, std::string_view type);
+
+/// The partition of a key by a Partitioner, decoded once a task. Errors: throws
+/// std::invalid_argument when that was made for keys of another type.
 template <class K>
 class PartitionOf {
  public:
   explicit PartitionOf(const Partitioner& partitioner) : n_(partitioner.num_partitions) {
     if (partitioner.kind == Partitioner::Kind::Range) {
       Decoder in(partitioner.parameters);
+      require_keys(in, type_of_keys<K>());
       range_.emplace();
       range_->ascending = decode<bool>(in);
       range_->bounds = decode<std::vector<owned_t<K>>>(in);
@@ -81,6 +92,7 @@ class PartitionOf {
     } else if (partitioner.kind == Partitioner::Kind::Custom) {
       custom_ = partitioner.parameters;
       Decoder in(custom_);
+      require_keys(in, typeid(K).name());  // its function takes no other ones, owned or not
       const auto* code = find_descriptor(in.varint());
       if (!code || !code->partition) Decoder::fail("an unknown partition function");
       function_ = code->partition;

@@ -20,6 +20,7 @@ struct ShuffleTarget {
 template <class K, class V>
 class PartitionWriter final : public RegisteredTerminal<PartitionWriter<K, V>> {
  public:
+  using Key = K;
   explicit PartitionWriter(Decoder& in) : target_(decode<ShuffleTarget>(in)) {}
   TaskOutput run(const Node& root, int32_t partition, TaskContext& context) const override {
     const auto cursor = open_partition(as_typed<std::pair<K, V>>(root), partition, context);
@@ -46,6 +47,7 @@ class PartitionWriter final : public RegisteredTerminal<PartitionWriter<K, V>> {
 template <class K, class V, class Aggregator>
 class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggregator>> {
  public:
+  using Key = K;
   using C = typename Aggregator::Combined;
   explicit CombineWriter(Decoder& in)
       : target_(decode<ShuffleTarget>(in)), aggregator_(ClosureCodec<Aggregator>::decode(in)) {}
@@ -326,11 +328,13 @@ class CoGroupNode final
   };
 };
 
-/// Sets up a shuffle of `parent` by `partitioner`, written by `Writer`.
+/// Sets up a shuffle of `parent` by `partitioner`, written by `Writer`. Errors: throws
+/// std::invalid_argument when that is for keys of another type.
 template <class Writer>
 std::shared_ptr<ShuffleDependency> make_shuffle(Context& context, NodePtr parent,
                                                 const Partitioner& partitioner,
                                                 const Bytes& extra = {}) {
+  (void)PartitionOf<typename Writer::Key>(partitioner);
   auto shuffle = context.new_shuffle(std::move(parent));
   shuffle->num_reduces = partitioner.num_partitions;
   shuffle->writer = Writer::code();

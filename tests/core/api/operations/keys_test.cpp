@@ -207,3 +207,17 @@ TEST_CASE("words that are views are counted by value at the driver too", "[pair_
   const auto about = words.count_by_value_approx(std::chrono::seconds(9)).final_value();
   CHECK(about.at("a").mean == 2);
 }
+
+TEST_CASE("a key may be a view of its record, however short the text is", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const std::vector<std::string> words{"banana", "apple", "avocado", "a long word of many letters"};
+  const auto rdd = context.parallelize(words, 2);
+  const auto whole = [](const std::string& w) { return std::string_view(w); };
+  const auto initial = [](const std::string& w) { return std::string_view(w).substr(0, 1); };
+  CHECK(rdd.sort_by(whole).collect() == sorted(words));
+  std::map<std::string, size_t> groups;
+  for (const auto& [key, of] : rdd.group_by(initial).collect()) groups[key] = of.size();
+  CHECK(groups == std::map<std::string, size_t>{{"a", 3}, {"b", 1}});
+  for (const auto& [key, word] : rdd.key_by(whole).collect()) CHECK(key == word);
+}

@@ -277,3 +277,18 @@ TEST_CASE("a negative number of partitions is refused by all that take one", "[r
   refused([&] { pairs.join(pairs, -1); });
   refused([&] { pairs.intersection(pairs, -1); });
 }
+
+TEST_CASE("a partitioner for keys of another type is refused where it is given", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto texts = context.parallelize(std::vector<std::string>{"a", "b", "c"}, 2);
+  const auto views = texts.map([](const std::string& s) { return std::pair(s.size(), s); })
+                         .partition_by(4, [](size_t k) { return static_cast<int32_t>(k % 4); });
+  const auto ints = views.map([](const auto& r) { return std::pair(int(r.first), 1); });
+  const auto refused = Catch::StartsWith("a partitioner of keys of the type ");
+  CHECK_THROWS_WITH(ints.reduce_by_key(Sum{}, *views.partitioner()), refused);
+  CHECK_THROWS_WITH(ints.partition_by(*views.partitioner()), refused);
+  const auto ranges = views.sort_by_key(true, 2);
+  CHECK_THROWS_WITH(ints.group_by_key(*ranges.partitioner()), refused);
+  CHECK(views.map([](const auto& r) { return r; }).partition_by(*views.partitioner()).count() == 3);
+}

@@ -66,6 +66,7 @@ void check_order(Make make) {
   for (const bool ascending : {true, false}) {
     Bytes parameters;
     Encoder out(parameters);
+    out.text(core::type_of_keys<K>());
     core::encode(out, ascending);
     core::encode(out, bounds);
     const auto n = static_cast<int32_t>(bounds.size());
