@@ -312,13 +312,12 @@ void Context::persist(const core::NodePtr& node, const core::StorageLevel& level
 
 void Context::unpersist(const core::NodePtr& node) {
   node->storage_bits = 0;
-  std::shared_ptr<const void> stored;  // its end locks, too
   {
     net::Lock lock(state_->mutex);
     state_->persistent.erase(node->id);
-    stored = std::exchange(node->stored, nullptr);
   }
-  if (!stored) runtime_.unpersist(node->id);
+  // What tasks keep that run already goes with the node.
+  runtime_.unpersist(node->id);
 }
 
 std::map<RddId, core::StorageLevel> Context::persistent_rdds() const {
@@ -438,6 +437,8 @@ void Context::mark_local_checkpoint(const core::NodePtr& node, core::CheckpointM
   if (!state_->checkpoints.mark_local(node, std::move(write))) return;
   const core::StorageLevel level = core::unpack_level(node->storage_bits);
   persist(node, level.stored() ? level : MEMORY_AND_DISK);
+  // What is cached already would stay without the disk, and be lost where memory is short.
+  if (level.stored() && !level.disk) runtime_.unpersist(node->id);
 }
 
 void Context::write_checkpoints(const core::Node& root) {

@@ -2,6 +2,7 @@
 #include "core/storage/block_manager.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "conf/keys.hpp"
@@ -54,7 +55,9 @@ BlockManagerOptions block_manager_options(const conf::Conf& conf,
   options.storage_fraction = conf.get(conf::kMemoryStorageFraction);
   options.sub_directories =
       static_cast<size_t>(std::clamp(conf.get(conf::kDiskStoreSubDirectories), 1, 256));
-  options.map_outputs.max_in_memory_output = conf.get(conf::kShuffleMaxInMemoryOutput);
+  options.map_outputs.max_in_memory_output =
+      std::min<int64_t>(conf.get(conf::kShuffleMaxInMemoryOutput),
+                        std::numeric_limits<uint32_t>::max());  // an offset
   options.map_outputs.max_memory = options.memory / kMapOutputShare;
   options.map_outputs.checksum = conf.get(conf::kShuffleChecksum);
   options.map_outputs.sync = conf.get(conf::kShuffleSync);

@@ -101,9 +101,13 @@ Payload Unrolling::take() {
   return records;
 }
 
-bool Unrolling::store(const std::string& block, const Payload& records) {
+bool Unrolling::store(const std::string& block, Payload& records) {
   memory_.release();
-  if (context_.services->put_block(block, level_, records)) return true;
+  if (context_.services->put_block(block, level_, records)) {
+    if (!level_.memory)
+      if (auto kept = context_.services->get_block(block)) records = std::move(*kept);
+    return true;
+  }
   if (!file_) (void)memory_.hold(static_cast<int64_t>(records.size()));
   return false;
 }

@@ -119,8 +119,9 @@ class Unrolling {
   bool may_be_stored() const { return !file_ || level_.disk; }
   /// All records; nothing may be added any more.
   Payload take();
-  /// Their memory becomes the block store's. False: that has no room for them, so they keep it.
-  bool store(const std::string& block, const Payload& records);
+  /// Their memory becomes the block store's, or they are read from its disk if that alone has them.
+  /// False: it has no room for them, so they keep it.
+  bool store(const std::string& block, Payload& records);
 
  private:
   static constexpr size_t kChunk = 1 << 20;
@@ -185,6 +186,7 @@ std::unique_ptr<Cursor<T>> open_stored(const TypedNode<T>& node, int32_t partiti
   } while (more && unrolling->has_room());
   check_killed(context);
   Payload records = unrolling->take();
+  check_killed(context);
   if (!more) cursor.reset();
   if (more || !unrolling->may_be_stored() || !unrolling->store(lock.block(), records))
     return std::make_unique<ResumedCursor<T>>(std::move(records), std::move(unrolling),

@@ -289,3 +289,36 @@ TEST_CASE("the maps of a shuffle behind which all is checkpointed are made from 
   CHECK(made.bytes_by_partition.size() == 2);
   CHECK(computed == before);
 }
+
+TEST_CASE("what is cached without disk when it is to be checkpointed locally is computed anew",
+          "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto rdd = counted(context);
+  rdd.cache();
+  CHECK(rdd.count() == 10);
+  REQUIRE(runtime.services.blocks.contains("rdd_1_0"));
+  rdd.local_checkpoint();
+  CHECK(!runtime.services.blocks.contains("rdd_1_0"));
+  CHECK(rdd.count() == 10);
+  CHECK(computed == 20);
+  CHECK(rdd.is_checkpointed());
+  CHECK(runtime.services.blocks.contains("rdd_1_0"));
+}
+
+TEST_CASE("what is kept of an Rdd after it was unpersisted goes with it", "[rdd]") {
+  LocalRuntime runtime(1);
+  Context context(runtime);
+  {
+    auto rdd = context.parallelize(upto(10), 2).map([](int x) {
+      if (x == 10 && at_ten) at_ten();
+      return x;
+    });
+    rdd.cache();
+    at_ten = [&] { rdd.unpersist(); };
+    CHECK(rdd.count() == 10);
+    at_ten = {};
+    CHECK(runtime.services.blocks.contains("rdd_1_1"));  // its task ran
+  }
+  CHECK(runtime.services.blocks.empty());
+}

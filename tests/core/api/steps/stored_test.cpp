@@ -200,3 +200,13 @@ TEST_CASE("what a killed task has of a partition is not kept as if it were all",
   TaskContext::set_current(nullptr);
   CHECK_FALSE(services.blocks->contains("rdd_2_0"));
 }
+
+TEST_CASE("a partition that only the disk keeps is read from there", "[storage]") {
+  StoredServices services(16 * kMiB);
+  Records records(1, {.disk = true});
+  Reader reader(services);
+  services.asked = 0;
+  CHECK(reader.count(records) == records.count);
+  CHECK(services.asked == 2);  // before it was computed, and after it was stored
+  CHECK(records.computed == 1);
+}
