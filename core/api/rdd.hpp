@@ -27,6 +27,20 @@ namespace tinderbox {
 
 namespace core {
 
+/// What flows on of an element that a function returned: without what only its container needs.
+template <class E>
+struct RecordOf {
+  using type = E;
+};
+template <class K, class V>
+struct RecordOf<std::pair<const K, V>> {
+  using type = std::pair<K, V>;
+};
+template <>
+struct RecordOf<std::vector<bool>::reference> {
+  using type = bool;
+};
+
 /// The range type that a flat_map function returns gives the type of what flows on.
 template <class R>
 struct ElementOf {
@@ -34,7 +48,7 @@ struct ElementOf {
       requires(R& range) { *range.begin(); },
       "the function must return a container of records, such as std::vector; to send them "
       "on one by one name their type: flat_map<U>([](auto record, auto& emit) {...})");
-  using type = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
+  using type = typename RecordOf<std::remove_cvref_t<decltype(*std::declval<R&>().begin())>>::type;
 };
 template <class R>
 using Element = typename ElementOf<R>::type;

@@ -52,13 +52,6 @@ template <class T>
 concept TextLike = std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
 template <class T>
 concept Tupled = kIs<T, std::pair> || kIs<T, std::tuple>;
-template <class T>
-concept Container = !TextLike<T> && !kIsArray<T> && requires(T& c, const T& fixed) {
-  typename T::value_type;
-  fixed.size();
-  fixed.begin() != fixed.end();
-  c.insert(c.end(), std::declval<typename T::value_type>());
-};
 /// Becomes any base of T: initialises the first element of T only if that is one.
 template <class T>
 struct BaseOf {
@@ -68,6 +61,22 @@ struct BaseOf {
 };
 template <class T>
 concept HasBase = requires { T{BaseOf<T>{}}; };
+/// A struct with a base, and fields of its own beside.
+template <class T>
+consteval bool adds_to_base() {
+  if constexpr (std::is_aggregate_v<T> && std::is_class_v<T>)
+    return requires { T{BaseOf<T>{}, {}}; };
+  else
+    return false;
+}
+template <class T>
+concept Container =
+    !TextLike<T> && !kIsArray<T> && !adds_to_base<T>() && requires(T& c, const T& fixed) {
+      typename T::value_type;
+      fixed.size();
+      fixed.begin() != fixed.end();
+      c.insert(c.end(), std::declval<typename T::value_type>());
+    };
 template <class T>
 concept HasManyFields = requires {
   T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
@@ -136,6 +145,11 @@ consteval void fail_codec() {
                   "tinderbox finds the fields of a struct with at most 20: write in it: template "
                   "<class Self> static auto record_fields(Self& self) { return std::tie(self.a, "
                   "self.b); }");
+  else if constexpr (std::is_aggregate_v<T> && std::is_class_v<T>)
+    static_assert(kNoCodec<T>,
+                  "tinderbox cannot find the fields of a struct one of which {} does not "
+                  "initialise: write in it: template <class Self> static auto record_fields(Self& "
+                  "self) { return std::tie(self.a, self.b); }");
   else
     static_assert(
         kNoCodec<T>,
@@ -235,6 +249,8 @@ void each_part(T& value, F&& f) {
     std::apply([&](auto&... part) { (f(part), ...); }, Bare::record_fields(value));
   else if constexpr (net::field_count<Bare>() > 0)
     net::with_fields(value, [&](auto&... part) { (f(part), ...); });
+  else if constexpr (!std::is_empty_v<Bare>)
+    fail_codec<Bare>();
 }
 
 template <class T>

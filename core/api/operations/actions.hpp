@@ -122,7 +122,7 @@ class LocalRecords {
   Rdd<T> rdd_;
   Site site_;
   int32_t next_ = 0;
-  std::vector<owned_t<T>> batch_;
+  core::Batch<owned_t<T>> batch_;
   size_t at_ = 0;
 };
 
@@ -356,7 +356,7 @@ class Actions {
     directory.commit();
   }
   const Rdd<T>& self() const { return static_cast<const Rdd<T>&>(*this); }
-  static void append_encoded(const Payload& part, std::vector<owned_t<T>>& records) {
+  static void append_encoded(const Payload& part, auto& records) {
     core::each_encoded<T>(part.view(),
                           [&](T&& record) { records.push_back(core::own<T>(std::move(record))); });
   }

@@ -61,7 +61,7 @@ class NumericOperations<T> {
   /// 0 when there are none. Of integers exact, in 64 bits (unsigned ones of 64 bits: unsigned);
   /// beyond these it wraps around, as Java's and Scala's sum of Longs.
   auto sum(Site site = Site::current()) const {
-    using Integer = std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
+    using Integer = std::conditional_t<std::is_unsigned_v<T> && sizeof(T) == 8, uint64_t, int64_t>;
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, Integer>;
     return self().aggregate(Sum{0}, core::Plus{}, core::Plus{}, site);
   }

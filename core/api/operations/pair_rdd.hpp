@@ -172,7 +172,9 @@ struct HasKey {
   auto parts() const { return std::tie(key); }
   template <class R>
   bool operator()(const R& record) const {
-    return record.first == key.value;
+    using Key = std::remove_cvref_t<decltype(record.first)>;
+    Bytes one, other;
+    return KeyBytes<Key>::view(record.first, one) == KeyBytes<owned_t<K>>::view(key.value, other);
   }
 };
 
@@ -531,7 +533,7 @@ class PairOperations<std::pair<K, V>> {
                });
     std::vector<std::pair<owned_t<K>, double>> keys;
     const auto add = [&](std::vector<owned_t<K>>& some, double weight) {
-      for (auto& key : some) keys.emplace_back(std::move(key), weight);
+      for (auto&& key : some) keys.emplace_back(std::move(key), weight);
     };
     const double fraction =
         std::min(core::sample_size(n) / static_cast<double>(std::max<int64_t>(total, 1)), 1.0);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cassert>
+#include <deque>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -93,6 +94,26 @@ Sink<T> sink_to(F& f) {
           &f};
 }
 
+/// A range that a function returned and whose elements are its own, so that they may be moved out:
+/// a container, not a view of other records, and no reference to one.
+template <class R>
+concept OwnsElements =
+    !std::is_lvalue_reference_v<R> && requires(const std::remove_reference_t<R>& range) {
+      requires std::is_const_v<std::remove_reference_t<decltype(*range.begin())>>;
+    };
+/// Calls f(element) for each of `range` until that says false, which is then the answer.
+template <class R, class F>
+bool each_returned(R&& range, F&& f) {
+  for (auto&& element : range) {
+    if constexpr (OwnsElements<R>) {
+      if (!f(std::move(element))) return false;
+    } else if (!f(std::forward<decltype(element)>(element))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Pushes all that is left. False: the sink said stop.
 template <class T, class F>
 bool drive(Cursor<T>& cursor, const TaskContext& context, F&& f) {
@@ -117,6 +138,10 @@ struct TypedNode : Node {
     return open(first, context);
   }
 };
+
+/// Some records, each of which has an address.
+template <class T>
+using Batch = std::conditional_t<std::is_same_v<T, bool>, std::deque<T>, std::vector<T>>;
 
 /// Takes the records of a cursor one by one, keeping a batch of owned copies.
 template <class T>
@@ -147,7 +172,7 @@ class Puller {
   }
   std::unique_ptr<Cursor<T>> cursor_;
   const TaskContext& context_;
-  std::vector<owned_t<T>> batch_;
+  Batch<owned_t<T>> batch_;
   size_t at_ = 0;
   bool more_ = true;
 };

@@ -16,7 +16,7 @@ namespace tinderbox::core {
 struct MapOp {
   template <class Out, class F, class In>
   static bool apply(const F& f, In&& record, const Sink<Out>& out) {
-    return out(f(std::move(record)));
+    return out(Out(f(std::move(record))));
   }
 };
 struct FilterOp {
@@ -29,11 +29,8 @@ struct FilterOp {
 struct FlatMapOp {
   template <class Out, class F, class In>
   static bool apply(const F& f, In&& record, const Sink<Out>& out) {
-    auto&& results = f(std::move(record));
-    for (auto&& result : results) {
-      if (!out(Out(std::move(result)))) return false;
-    }
-    return true;
+    return each_returned(f(std::move(record)),
+                         [&]<class R>(R&& result) { return out(Out(std::forward<R>(result))); });
   }
 };
 /// f calls an emitter.
@@ -54,11 +51,9 @@ struct MapValuesOp {
 struct FlatMapValuesOp {
   template <class Out, class F, class In>
   static bool apply(const F& f, In&& record, const Sink<Out>& out) {
-    auto&& results = f(std::move(record.second));
-    for (auto&& result : results) {
-      if (!out(Out(record.first, typename Out::second_type(std::move(result))))) return false;
-    }
-    return true;
+    return each_returned(f(std::move(record.second)), [&]<class R>(R&& result) {
+      return out(Out(record.first, typename Out::second_type(std::forward<R>(result))));
+    });
   }
 };
 

@@ -37,11 +37,12 @@ bool before_alike(const V& a, const V& b) {
     return less;
   }(std::make_index_sequence<std::variant_size_v<V>>{});
 }
-/// a < b, but NaN comes after all others. A class with an operator< of its own, or whose fields
+/// a < b, but NaN comes after all others; of A and B one may be owned, the other one have views,
+/// which pairs and vectors do not compare. A class with an operator< of its own, or whose fields
 /// are not known, orders NaN itself. Source: java.lang.Double.compare, for which -0.0 is less.
 template <class A, class B>
 bool before(const A& a, const B& b) {
-  if constexpr (!holds_floating<A>())
+  if constexpr (!holds_floating<A>() && requires { a < b; })
     return a < b;
   else if constexpr (std::is_floating_point_v<A>)
     return a < b || (b != b && a == a);

@@ -152,10 +152,7 @@ struct ReturnAll {
   auto parts() const { return std::tie(f); }
   template <class T, class Out>
   void operator()(int32_t, Partition<T>& in, Emitter<Out>& emit) const {
-    auto&& results = f(in);
-    for (auto&& r : results) {
-      if (!emit(Out(std::move(r)))) return;
-    }
+    each_returned(f(in), [&]<class R>(R&& r) { return emit(Out(std::forward<R>(r))); });
   }
 };
 template <class F>
@@ -164,10 +161,7 @@ struct ReturnIndexed {
   auto parts() const { return std::tie(f); }
   template <class T, class Out>
   void operator()(int32_t p, Partition<T>& in, Emitter<Out>& emit) const {
-    auto&& results = f(p, in);
-    for (auto&& r : results) {
-      if (!emit(Out(std::move(r)))) return;
-    }
+    each_returned(f(p, in), [&]<class R>(R&& r) { return emit(Out(std::forward<R>(r))); });
   }
 };
 template <class F>

@@ -1,4 +1,7 @@
 // Transformations of Rdd<T> against plain loops, every task through the wire form of its program.
+#include <span>
+#include <unordered_map>
+
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;
@@ -217,4 +220,80 @@ TEST_CASE("what fails behind an emitter fails the task, though user code swallow
   CHECK_THROWS_WITH(checked.count(), Catch::Contains("it is two"));
   CHECK(!runtime.services.blocks.contains("rdd_2_0"));
   CHECK(passed.count() == 6);
+}
+
+TEST_CASE("what functions return is moved from only where it is theirs", "[rdd]") {
+  LocalRuntime runtime(1);
+  Context context(runtime);
+  const auto three = context.parallelize(upto(3), 1);
+  const std::vector<std::string> once{"alpha", "beta"};
+  std::vector<std::string> thrice;
+  for (int i = 0; i < 3; ++i) thrice.insert(thrice.end(), once.begin(), once.end());
+  CHECK(three
+            .flat_map([](int) -> auto& {
+              static thread_local std::vector<std::string> table{"alpha", "beta"};
+              return table;
+            })
+            .collect() == thrice);
+  CHECK(three
+            .flat_map([](int) {
+              static thread_local std::vector<std::string> table{"alpha", "beta"};
+              return std::span<std::string>(table);
+            })
+            .collect() == thrice);
+  CHECK(three.map([](int x) { return std::pair(x, x); })
+            .flat_map_values([](int) {
+              static thread_local std::vector<std::string> table{"alpha", "beta"};
+              return std::span<std::string>(table);
+            })
+            .values()
+            .collect() == thrice);
+  const auto parts = three.map_partitions([](auto&) {
+    static thread_local std::vector<std::string> table{"alpha", "beta"};
+    return std::span<std::string>(table);
+  });
+  CHECK(parts.collect() == once);
+  CHECK(parts.collect() == once);
+}
+
+TEST_CASE("functions may return maps, vectors of bool and references", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto numbers = context.parallelize(upto(6), 2);
+  auto counts = numbers.map_partitions([](auto& in) {
+    std::unordered_map<std::string, int64_t> n;
+    for (int x : in) ++n[x % 2 ? "odd" : "even"];
+    return n;
+  });
+  CHECK(counts.reduce_by_key(tests::Sum{}).collect_as_map() ==
+        std::map<std::string, int64_t>{{"even", 3}, {"odd", 3}});
+  CHECK(numbers.flat_map([](int x) {
+                 return std::vector<bool>{x > 3, true};
+               })
+            .collect()
+            .size() == 12);
+  CHECK(numbers
+            .map(capture(std::vector<std::string>{"a"},
+                         [](const auto& t, int) -> const std::string& { return t[0]; }))
+            .distinct()
+            .collect() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("records may be of bool", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto numbers = context.parallelize(upto(4), 2);
+  const auto flags = numbers.map([](int x) { return x > 2; });
+  CHECK(flags.zip(numbers).count_by_key() == std::map<bool, int64_t>{{false, 2}, {true, 2}});
+  int n = 0;
+  for (auto& flag : flags.to_local_iterator()) n += flag ? 1 : 0;
+  CHECK(n == 2);
+  CHECK(numbers.sort_by([](int x) { return x <= 2; }).first() == 3);
+  CHECK(flags
+            .map_partitions([](auto& in) {
+              int trues = 0;
+              for (auto& flag : in) trues += flag ? 1 : 0;
+              return std::vector{trues};
+            })
+            .collect() == std::vector{0, 2});
 }

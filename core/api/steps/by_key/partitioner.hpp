@@ -109,7 +109,7 @@ class PartitionOf {
 
  private:
   int32_t by_range(const K& key) const {
-    if constexpr (requires(const owned_t<K>& a, const K& b) { a < b; }) {
+    if constexpr (Ordered<K>) {
       const auto bounds = range_->bounds.begin();
       const uint64_t prefix = SortPrefix<K>::of(key);
       const size_t n = prefixes_.size();

@@ -221,3 +221,33 @@ TEST_CASE("a key may be a view of its record, however short the text is", "[rdd]
   CHECK(groups == std::map<std::string, size_t>{{"a", 3}, {"b", 1}});
   for (const auto& [key, word] : rdd.key_by(whole).collect()) CHECK(key == word);
 }
+
+TEST_CASE("keys that are pairs and vectors of views are sorted and found as owned ones", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const std::vector<std::string> words{"pear", "fig", "apple", "banana", "fig"};
+  const auto by_word = [](const std::string& w) {
+    return std::pair(std::string_view(w), w.size());
+  };
+  const auto by_words = [](const std::string& w) { return std::vector{std::string_view(w)}; };
+  const auto rdd = context.parallelize(words, 2);
+  CHECK(rdd.sort_by(by_word).collect() == sorted(words));
+  CHECK(rdd.sort_by(by_words, true, 1).collect() == sorted(words));
+  const auto pairs = rdd.map(by_word);
+  using Pairs = std::vector<std::pair<std::string, size_t>>;
+  CHECK(pairs.top(2) == Pairs{{"pear", 4}, {"fig", 3}});
+  CHECK(pairs.take_ordered(1) == Pairs{{"apple", 5}});
+  CHECK(pairs.max() == std::pair<std::string, size_t>("pear", 4));
+  const auto keyed = rdd.key_by(by_word);
+  CHECK(keyed.lookup({"fig", 3}) == std::vector<std::string>{"fig", "fig"});
+  CHECK(keyed.filter_by_range({"b", 0}, {"g", 0}).count() == 3);
+}
+
+TEST_CASE("lookup finds what grouping has as one key", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const std::vector<std::pair<double, int>> pairs{{kNan, 1}, {0.0, 2}, {-0.0, 3}, {kNan, 4}};
+  const auto rdd = context.parallelize(pairs, 2);
+  CHECK(sorted(rdd.lookup(kNan)) == std::vector{1, 4});
+  CHECK(sorted(rdd.partition_by(3).lookup(-0.0)) == std::vector{2, 3});
+}

@@ -221,3 +221,10 @@ TEST_CASE("to_local_iterator runs a job a partition, when it is reached", "[rdd]
   CHECK(seen == upto(20));
   for (const int x : context.parallelize(upto(1), 9).to_local_iterator()) CHECK(x == 1);
 }
+
+TEST_CASE("the sum of any unsigned numbers of 64 bits is unsigned", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  CHECK(context.parallelize(std::vector{1ULL << 63}, 1).sum() == uint64_t{1} << 63);
+  CHECK(context.parallelize(std::vector{1UL << 63}, 1).sum() == uint64_t{1} << 63);
+}
