@@ -98,11 +98,12 @@ class ExecutorService::Impl final : public DriverLink {
     reaping_->shell.feed(
         TaskSeen{e.task, std::find(running.begin(), running.end(), e.task) != running.end()});
   }
+  void apply(const GiveUpProcess& e) { give_up(e.code, e.reason, {}); }
   /// A task thread never ends: nothing is joined.
-  void apply(const GiveUpProcess& e) {
-    net::log(net::Level::Error, "Executor", e.reason);
-    shell_.feed(ServiceRequest{ExecutorExiting{options_.executor.id, e.code, e.reason}});
-    loop_.after(kLastWords, [this, code = e.code] {
+  void give_up(int32_t code, const std::string& reason, TaskId culprit) {
+    net::log(net::Level::Error, "Executor", reason);
+    shell_.feed(ServiceRequest{ExecutorExiting{options_.executor.id, code, reason, culprit}});
+    loop_.after(kLastWords, [this, code] {
       remove_own_blocks();
       net::exit_now(code);
     });
@@ -330,9 +331,10 @@ class ExecutorService::Impl final : public DriverLink {
   void end_out_of_memory(std::vector<TaskUpdate>& updates,
                          std::vector<TaskUpdate>::iterator fatal) {
     const std::string why = fatal->reason->description;
+    const TaskId culprit = fatal->id;
     updates.erase(fatal);
     if (!updates.empty()) shell_.feed(TasksMoved{std::move(updates)});
-    apply(GiveUpProcess{kExitOutOfMemory, "A task ran out of memory: " + why});
+    give_up(kExitOutOfMemory, "A task ran out of memory: " + why, culprit);
   }
 
   void watch_killed_tasks() {

@@ -2,6 +2,7 @@
 #include "core/executor/task_services.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "conf/keys.hpp"
 #include "core/machine.hpp"
@@ -73,26 +74,50 @@ ExecutorServices::AskPtr ExecutorServices::begin_long_ask() {
 
 ExecutorServices::AskPtr ExecutorServices::begin_ask() {
   AskPtr ask = begin_long_ask();
-  if (options_.ask_timeout > Duration::zero())
-    transfer_.after(options_.ask_timeout, [alarm = alarm_, id = ask->id] {
-      net::Lock lock(alarm->mutex);
-      if (alarm->services) alarm->services->time_out(id);
-    });
+  ask->may_time_out = options_.ask_timeout > Duration::zero();
+  if (ask->may_time_out && !std::exchange(ticking_, true)) tick_later();
   return ask;
+}
+
+/// Of a time-out.
+constexpr size_t kTicks = 8;
+
+/// One timer for all questions: there may be thousands a second, and timers are never cancelled.
+void ExecutorServices::tick_later() {
+  transfer_.after(options_.ask_timeout / kTicks, [alarm = alarm_] {
+    net::Lock lock(alarm->mutex);
+    if (alarm->services) alarm->services->tick();
+  });
+}
+
+/// Those that are older than kTicks ticks have waited for the time-out, and less than one tick
+/// more.
+void ExecutorServices::tick() {
+  net::Lock lock(mutex_);
+  ticks_.push_back(next_ask_);
+  uint64_t overdue = 0;
+  if (ticks_.size() > kTicks) {
+    overdue = ticks_.front();
+    ticks_.pop_front();
+  }
+  bool left = false;
+  std::erase_if(asks_, [&](const auto& entry) {
+    const AskPtr ask = entry.second.lock();
+    if (!ask) return true;
+    if (!ask->may_time_out) return false;
+    ask->timed_out = ask->id < overdue;
+    left = left || !ask->timed_out;
+    return ask->timed_out;
+  });
+  changed_.notify_all();
+  ticking_ = left;
+  if (left) return tick_later();
+  ticks_.clear();
 }
 
 void ExecutorServices::end_ask(Ask& ask) {
   ask.answered = true;
   asks_.erase(ask.id);
-  changed_.notify_all();
-}
-
-void ExecutorServices::time_out(uint64_t id) {
-  net::Lock lock(mutex_);
-  const auto it = asks_.find(id);
-  if (it == asks_.end()) return;
-  if (const AskPtr ask = it->second.lock()) ask->timed_out = true;
-  asks_.erase(it);
   changed_.notify_all();
 }
 

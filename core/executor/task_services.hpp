@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -90,6 +91,7 @@ class ExecutorServices : public TaskServices {
     uint64_t id = 0;
     bool answered = false;
     bool timed_out = false;
+    bool may_time_out = false;
     Locations locations;
     bool allowed = false;
     std::string error;  // of a barrier
@@ -124,7 +126,8 @@ class ExecutorServices : public TaskServices {
   Result<bool> wait(net::Lock& lock, const Ask& ask) REQUIRES(mutex_);
   /// nullopt: go on waiting.
   std::optional<Error> why_not_wait() const REQUIRES(mutex_);
-  void time_out(uint64_t ask);
+  void tick_later() REQUIRES(mutex_);
+  void tick();
   void clear_outputs(int64_t epoch) REQUIRES(mutex_);
   Result<Locations> ask_locations(std::vector<std::string> blocks);
   std::vector<BlockManagerId> in_trying_order(std::vector<BlockManagerId> from, bool driver_too);
@@ -159,6 +162,8 @@ class ExecutorServices : public TaskServices {
   std::map<BroadcastId, Fetching> fetching_ GUARDED_BY(mutex_);
   std::map<uint64_t, std::weak_ptr<Ask>> asks_ GUARDED_BY(mutex_);
   uint64_t next_ask_ GUARDED_BY(mutex_) = 1;
+  bool ticking_ GUARDED_BY(mutex_) = false;        // some question may time out
+  std::deque<uint64_t> ticks_ GUARDED_BY(mutex_);  // next_ask_ at each of the last ones
   std::mt19937_64 random_ GUARDED_BY(mutex_);
   size_t next_directory_ GUARDED_BY(mutex_) = 0;
 };

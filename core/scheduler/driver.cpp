@@ -181,7 +181,9 @@ void Driver::message(PeerId, int32_t slot, ExecutorExiting& m, Turn& turn) {
   // Somebody ended it: the cluster manager knows who, and whether its tasks are to blame.
   if (ended_by_signal(m.code) && manager_may_tell(slot))
     return await_reason(slot, std::move(m.reason), turn);
-  remove_executor(slot, exit_loss(m.code, m.reason, false), {}, turn);
+  ExecutorLoss loss = exit_loss(m.code, m.reason, false);
+  loss.culprit = m.task;
+  remove_executor(slot, loss, {}, turn);
 }
 
 void Driver::handle(BackendExecutorExited& event, Turn& turn) {

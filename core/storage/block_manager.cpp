@@ -186,16 +186,39 @@ bool BlockManager::put_in_memory(const MemoryBlock& block) {
   }
 }
 
+/// A block on its way in, which a removal does not find yet.
+struct BlockManager::Putting {
+  std::string block;
+  bool removed = false;
+};
+
+bool BlockManager::put_somewhere(const std::string& block, const StorageLevel& level,
+                                 Payload bytes) {
+  net::Lock one_at_a_time(put_mutex_);
+  if (level.memory &&
+      put_in_memory({.name = block, .rdd = rdd_of(block), .level = level, .bytes = bytes}))
+    return true;
+  return level.disk && write(block, bytes);
+}
+
 bool BlockManager::put(const std::string& block, const StorageLevel& level, Payload bytes,
                        bool tell_driver) {
-  if (contains(block)) return true;
-  bool stored = false;
-  net::Lock one_at_a_time(put_mutex_);
-  if (level.memory)
-    stored = put_in_memory({.name = block, .rdd = rdd_of(block), .level = level, .bytes = bytes});
-  if (!stored && level.disk) stored = write(block, bytes);
-  if (!stored || !tell_driver) return stored;
+  std::list<Putting>::iterator putting;
+  {
+    net::Lock lock(mutex_);
+    if (memory_.contains(block) || disk_.contains(block)) return true;
+    putting = putting_.insert(putting_.end(), {block});
+  }
+  const bool stored = put_somewhere(block, level, std::move(bytes));
   net::Lock lock(mutex_);
+  const bool removed = putting->removed;
+  putting_.erase(putting);
+  if (stored && removed) {
+    memory_.erase(block);
+    disk_.remove(block);
+  }
+  if (!stored || removed) return false;
+  if (!tell_driver) return true;
   told_.insert_or_assign(block, level);
   tell({block});
   return true;
@@ -255,6 +278,7 @@ void BlockManager::remove_if(const std::function<bool(const std::string&)>& chos
     disk_.remove(name);
     told_.erase(name);
   }
+  for (Putting& putting : putting_) putting.removed = putting.removed || chosen(putting.block);
   std::erase_if(warned_, chosen);
 }
 

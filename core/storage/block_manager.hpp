@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,7 +65,8 @@ class BlockManager {
   MapOutputStore& map_outputs() { return outputs_; }
   MemoryPool& memory() { return pool_; }
 
-  /// False: it fits nowhere that `level` allows. A block that is there already stays as it is.
+  /// False: it fits nowhere that `level` allows, or was removed meanwhile. A block that is there
+  /// already stays as it is.
   /// All bytes are encoded ones, so `level.deserialized` changes nothing.
   bool put(const std::string& block, const StorageLevel& level, Payload bytes, bool tell_driver);
   /// From memory or disk. A damaged or vanished file counts as missing, and the driver is told.
@@ -85,6 +87,8 @@ class BlockManager {
   void remove_directories() { disk_.remove_directories(); }
 
  private:
+  struct Putting;
+  bool put_somewhere(const std::string& block, const StorageLevel& level, Payload bytes);
   bool put_in_memory(const MemoryBlock& block) REQUIRES(put_mutex_);
   /// Out of memory, to disk if their levels say so; what somebody reads meanwhile stays. False: no
   /// disk takes some of them, which stay, too.
@@ -109,6 +113,7 @@ class BlockManager {
   std::map<std::string, StorageLevel> told_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> handed_out_ GUARDED_BY(mutex_);
   std::set<std::string> warned_ GUARDED_BY(mutex_);  // blocks that a disk failed
+  std::list<Putting> putting_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tinderbox::core

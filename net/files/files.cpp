@@ -264,7 +264,7 @@ class RealFiles : public Files {
   Result<std::optional<FileStat>> stat(const std::string& path) override {
     struct stat s {};
     if (::stat(path.c_str(), &s) == 0) return std::optional(stat_of(s));
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileStat>();
+    if (leads_nowhere(errno)) return std::optional<FileStat>();
     return system_error("look at", path);
   }
 

@@ -82,7 +82,10 @@ Result<HttpReply> HttpPool::call(const std::string& url, HttpCall call) {
     std::unique_ptr<HttpSession> session = take(server);
     Result<HttpReply> reply = session->call(call);
     const HttpSession::Fault fault = session->fault();
-    if (reply) give_back(server, std::move(session));
+    if (reply)
+      give_back(server, std::move(session));
+    else
+      forget_idle(server);
     if (!retries.again(reply, fault)) return reply;
   }
 }
@@ -99,6 +102,7 @@ Result<HttpReply> HttpPool::stream(const std::string& url, HttpCall call,
   interrupt.leave();
   fault = session->fault();
   if (reply && !interrupt.interrupted()) give_back(server, std::move(session));
+  if (!reply) forget_idle(server);
   return reply;
 }
 
@@ -120,6 +124,14 @@ std::unique_ptr<HttpSession> HttpPool::take(const std::string& server) {
 void HttpPool::give_back(const std::string& server, std::unique_ptr<HttpSession> session) {
   Lock lock(mutex_);
   if (auto& idle = idle_[server]; idle.size() < kIdle) idle.push_back(std::move(session));
+}
+
+/// The others have been idle as long, and may be as dead as one that gave no answer: a server that
+/// closed them told so inside TLS only.
+void HttpPool::forget_idle(const std::string& server) {
+  std::vector<std::unique_ptr<HttpSession>> dead;  // they end after the lock
+  Lock lock(mutex_);
+  dead.swap(idle_[server]);
 }
 
 }  // namespace tinderbox::net

@@ -71,6 +71,7 @@ class HttpPool {
  private:
   std::unique_ptr<HttpSession> take(const std::string& server);
   void give_back(const std::string& server, std::unique_ptr<HttpSession> session);
+  void forget_idle(const std::string& server);
 
   const HttpPatience patience_;
   Mutex mutex_;

@@ -95,8 +95,19 @@ std::string target_of(const std::string& url) {
   return target.starts_with('/') ? target : "/" + target;
 }
 
+namespace {
+/// It begins with a scheme. Source: RFC 3986 §3.1.
+bool is_absolute(const std::string& location) {
+  const std::string scheme = location.substr(0, location.find("://"));
+  const auto fits = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '+' || c == '-' || c == '.';
+  };
+  return scheme.size() < location.size() && !scheme.empty() && std::ranges::all_of(scheme, fits);
+}
+}  // namespace
+
 std::string redirected(const Url& from, const std::string& location) {
-  if (location.find("://") != std::string::npos) return location;
+  if (is_absolute(location)) return location;
   const std::string root =
       from.scheme + "://" + bracketed(from.host) + ":" + std::to_string(from.port);
   if (location.starts_with("//")) return from.scheme + ":" + location;

@@ -98,6 +98,7 @@ struct ExecutorExiting {
   ExecutorId id;
   int32_t code = 0;
   std::string reason;
+  TaskId task;  // that made it end; none: it is not known, or it was no task
   bool operator==(const ExecutorExiting&) const = default;
 };
 /// Source: Spark OutputCommitCoordinator. Answered by CommitAnswer.

@@ -133,6 +133,10 @@ std::vector<InputSplit> split_records(const std::vector<InputFile>& files, int64
                                 std::to_string(length));
   int64_t total = 0;
   for (const InputFile& file : files) {
+    if (net::compression_of(file.path) != net::Compression::None)
+      throw std::runtime_error("Input path is compressed: " + shown_path(file.path) +
+                               "; uncompress it first, records of a fixed length are not read "
+                               "from compressed files");
     total += std::max<int64_t>(file.size, 0);
     if (file.size > 0) require_whole(file.path, file.size % length);
   }

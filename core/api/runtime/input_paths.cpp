@@ -88,9 +88,10 @@ struct Match {
   std::optional<net::FileStat> stat;  // if a directory told it
 };
 
-bool is_directory(net::Files& files, const std::string& path) {
+/// True also of what cannot be looked at.
+bool may_be_directory(net::Files& files, const std::string& path) {
   const auto stat = files.stat(path);
-  return stat && *stat && (*stat)->directory;
+  return !stat || (*stat && (*stat)->directory);
 }
 
 /// One directory level after the other. What is no directory of this machine holds nothing.
@@ -108,7 +109,7 @@ Result<std::vector<Match>> match(net::Files& files, const std::string& pattern) 
       }
       const std::string directory = base.empty() ? "/" : base;
       const auto entries = files.list(directory);
-      if (!entries && (!disk || is_directory(files, directory))) return entries.error();
+      if (!entries && (!disk || may_be_directory(files, directory))) return entries.error();
       if (!entries) continue;
       for (const auto& entry : *entries)
         if (fits(choices, entry.name)) next.push_back({base + "/" + entry.name, entry.stat});
@@ -166,9 +167,8 @@ class InputList {
       if (!matches) return Error{kUnreadable + matches.error().message};
       for (const auto& [found, known] : *matches) {
         const auto stat = known ? Result<std::optional<net::FileStat>>(known) : files_.stat(found);
-        if (!stat && net::place_of(found) != net::Place::Disk)
-          return Error{kUnreadable + stat.error().message};
-        if (!stat || !*stat) continue;
+        if (!stat) return Error{kUnreadable + stat.error().message};
+        if (!*stat) continue;
         any = true;
         if (auto added = add(found, **stat); !added) return added;
       }

@@ -147,6 +147,18 @@ bool TaskScheduler::busy(int32_t executor) {
   });
 }
 
+namespace {
+
+/// Whether the end of its executor counts against a task of that.
+bool blamed(const ExecutorLoss& loss, TaskId id, const Attempt& a) {
+  // A loss that was nobody's fault says nothing about the next one.
+  if (!loss.caused_by_app) return false;
+  if (loss.culprit.value >= 0) return id == loss.culprit;
+  return a.running || (!a.ahead && a.set->lost_before_report(a.index));
+}
+
+}  // namespace
+
 void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Turn& turn) {
   update_idle(executor);
   if (health_) health_->executor_removed(executor);
@@ -158,16 +170,13 @@ void TaskScheduler::executor_lost(int32_t executor, const ExecutorLoss& loss, Tu
   for (const TaskId id : lost) {
     Attempt* a = attempts_.find(id);
     if (!a) continue;
-    if (!a->announced) {
+    if (!a->announced && id != loss.culprit) {
       take_back(id, *a, turn);
       continue;
     }
     TaskEndReason reason = task_end(TaskEndKind::ExecutorLostFailure);
     reason.executor = executors_.at(executor).id;
-    // A loss that was nobody's fault says nothing about the next one.
-    const bool blamed =
-        loss.caused_by_app && (a->running || (!a->ahead && a->set->lost_before_report(a->index)));
-    reason.exit_caused_by_app = blamed;
+    reason.exit_caused_by_app = blamed(loss, id, *a);
     reason.description = loss.reason;
     failed(id, std::move(reason), nullptr, turn);
   }

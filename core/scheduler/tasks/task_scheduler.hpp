@@ -55,6 +55,7 @@ class StageProgress {
 struct ExecutorLoss {
   std::string reason;
   bool caused_by_app = true;  // only tasks known to run are blamed
+  TaskId culprit;             // that one alone then; none: it is not known
 };
 
 class TaskScheduler {

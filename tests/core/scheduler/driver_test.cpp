@@ -658,3 +658,27 @@ TEST_CASE("whoever asks to commit runs, and loses the permission with its execut
   CHECK(c.ended(t));
   CHECK(c.driver.idle_state_is_clean());
 }
+
+TEST_CASE("where an executor says which task ended it, that one alone is blamed", "[driver]") {
+  DriverOptions o = standalone();
+  o.max_task_failures = 2;
+  o.launch_ahead = GENERATE(0, 8);
+  const bool told = GENERATE(false, true);
+  Cluster c(o);
+  c.executor("A", 2);
+  const uint64_t t = c.job(rdd(2));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(!c.ended(t));
+    const std::string executor = i == 0 ? "A" : "B";
+    if (i == 1) c.executor("B", 2);
+    for (const Sent& s : c.live())
+      if (told || s.partition == 1) c.running(s);
+    const auto all = c.live();
+    const auto culprit = std::ranges::find_if(
+        all, [&](const Sent& s) { return s.partition == 0 && s.executor == executor; });
+    REQUIRE(culprit != all.end());
+    c.from(executor, ExecutorExiting{ExecutorId{executor}, 52, "no memory", culprit->id});
+  }
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).find("Task 0 in stage 0.0 failed 2 times") != std::string::npos);
+}

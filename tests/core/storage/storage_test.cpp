@@ -335,3 +335,16 @@ TEST_CASE("the conf's and the environment's settings reach the block manager", "
                               0, "u")
             .local_dirs == Lines{"/e", "/f"});
 }
+
+TEST_CASE("a block that is removed while it is put is not there", "[storage]") {
+  Store s;
+  s.files.before_commit = [&](const std::string&) { s.blocks->remove_rdd(RddId{1}); };
+  CHECK_FALSE(s.blocks->put("rdd_1_0", {.disk = true}, text("of nobody"), true));
+  CHECK_FALSE(s.blocks->contains("rdd_1_0"));
+  CHECK(s.files.files.empty());
+  CHECK(s.blocks->state().empty());
+  CHECK(s.blocks->put("rdd_2_0", {.disk = true}, text("of somebody"), true));
+  s.files.before_commit = {};
+  CHECK(s.blocks->put("rdd_1_0", {.disk = true}, text("again"), true));
+  CHECK(s.blocks->state().size() == 2);
+}

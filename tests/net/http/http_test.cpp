@@ -286,6 +286,16 @@ TEST_CASE("a port in use: the next one, up to the retries; a host that isn't her
   CHECK(elsewhere.error().message.find("cannot listen on 192.0.2.1:0") == 0);
 }
 
+TEST_CASE("where redirects lead") {
+  const net::Url from = *net::parse_url("http://h:81/a/b?q=1");
+  CHECK(net::redirected(from, "https://other/x") == "https://other/x");
+  CHECK(net::redirected(from, "//other/x") == "http://other/x");
+  CHECK(net::redirected(from, "/x") == "http://h:81/x");
+  CHECK(net::redirected(from, "x") == "http://h:81/a/x");
+  CHECK(net::redirected(from, "/login?next=https://h/a") == "http://h:81/login?next=https://h/a");
+  CHECK(net::redirected(from, "login?next=https://h/a") == "http://h:81/a/login?next=https://h/a");
+}
+
 TEST_CASE("redirects are followed, up to a limit") {
   Site site;
   site.server.handle("/a", [](const net::HttpRequest&) { return redirect("/b/c?x=1"); });

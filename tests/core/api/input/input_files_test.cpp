@@ -155,6 +155,9 @@ TEST_CASE("binary_records: as many as there are, whatever the splits", "[rdd]") 
   CHECK_THROWS_WITH(context.binary_records(path, 9),
                     Contains("Partial record(length = 7) found at the end of file:" + path));
   CHECK_THROWS_AS(context.binary_records(path, 0), std::invalid_argument);
+  write(runtime, path + ".gz", bytes);
+  CHECK_THROWS_WITH(context.binary_records(path + ".gz", 7),
+                    Contains("Input path is compressed: file:" + path + ".gz"));
 }
 
 TEST_CASE("objects: written, read back, of one type only", "[rdd]") {
