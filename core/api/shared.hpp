@@ -277,7 +277,10 @@ class Accumulator {
  private:
   struct Driver {
     ~Driver() {
-      if (last) *last = core::last_shown([this] { return core::shown(value); });
+      if (last) *last = text_of(value);
+    }
+    static std::string text_of(const T& ended) {
+      return core::last_shown([&ended] { return core::shown(ended); });
     }
     net::Mutex mutex;
     T value GUARDED_BY(mutex);

@@ -1,5 +1,7 @@
 #include "core/plan/debug_string.hpp"
 
+#include "net/mutex.hpp"
+
 namespace tinderbox::core {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "net/mutex.hpp"
+
 namespace tinderbox::core {
 
 namespace {

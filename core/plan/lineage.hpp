@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "core/plan/references.hpp"
-#include "net/mutex.hpp"
 #include "net/types.hpp"
+
+namespace tinderbox::net {
+class Mutex;
+}
 
 namespace tinderbox::core {
 

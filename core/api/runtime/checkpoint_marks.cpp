@@ -6,6 +6,7 @@
 
 #include "core/plan/debug_string.hpp"
 #include "net/log.hpp"
+#include "net/mutex.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -7,6 +7,7 @@
 #include "core/api/input/sources.hpp"
 #include "core/api/steps/action.hpp"
 #include "core/plan/preference.hpp"
+#include "net/mutex.hpp"
 
 namespace tinderbox::core {
 namespace {

@@ -234,8 +234,6 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
     // The stage is run again for it; this set is not.
     set.complete(a.index);
     set.make_zombie();
-    // Those ahead would miss the same, one after the other, before what makes it again.
-    if (set.ahead > 0) take_all_back(turn);
     fetch_failed_from(reason.address, turn);
   }
   const bool was_zombie = set.zombie();

@@ -6,6 +6,7 @@
 #include "conf/keys.hpp"
 #include "core/api/runtime/driver_runtime.hpp"
 #include "core/api/tinderbox.hpp"
+#include "net/mutex.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;

@@ -155,25 +155,6 @@ TEST_CASE("an executor lost with an unanswered revocation leaves no debt", "[lau
   c.check_delivered(5);
 }
 
-TEST_CASE("tasks ahead of a stage that lacks its input are asked back", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const ShufflePtr s = shuffle(rdd(1), 4);
-  const uint64_t t = c.job(rdd(4, {s}));
-  c.maps_ok(0);
-  REQUIRE(c.live(1, 0).size() == 4);
-  c.fetch_failed(c.live(1, 0)[0], s->id, 0, "A");
-  REQUIRE(c.revocations.size() == 1);
-  CHECK(c.revocations.front().second.size() == 3);
-  c.answer_revocations();
-  c.advance(200ms);
-  CHECK(c.live(1, 0).empty());
-  c.maps_ok(0, 1);
-  c.results_ok(1, 1);
-  CHECK(c.results[t].size() == 4);
-  CHECK(c.driver.idle_state_is_clean());
-}
-
 TEST_CASE("a task ahead that ended its executor is blamed though nobody knew that it ran",
           "[launch_ahead]") {
   DriverOptions o = test_options(8);
