@@ -8,19 +8,24 @@ namespace tinderbox::core {
 
 namespace {
 
+/// What stands for an Rdd is known, and kept, as that.
+void stand_for(Node& node, const Node& original) {
+  node.id = original.id;
+  node.name = original.name;
+  node.call_site = original.call_site;
+  node.num_partitions = original.num_partitions;
+  node.partitioner = original.partitioner;
+  node.storage_bits = original.storage_bits.load();
+}
+
 /// A node whose ancestors changed; what it computes is the original's.
 struct RewiredNode final : Node {
   explicit RewiredNode(NodePtr of) : original(std::move(of)) {
-    id = original->id;
-    name = original->name;
-    call_site = original->call_site;
-    num_partitions = original->num_partitions;
-    partitioner = original->partitioner;
+    stand_for(*this, *original);
     preferred = original->preferred;
     source_data = original->source_data;
     order_sensitive = original->order_sensitive;
     starts_barrier = original->starts_barrier;
-    storage_bits = original->storage_bits.load();
     profile = original->profile.load();
   }
   const Descriptor* descriptor() const override { return original->descriptor(); }
@@ -32,13 +37,8 @@ struct RewiredNode final : Node {
 /// it is not kept. Source: Spark RDD.iterator.
 struct KeptNode final : Node {
   KeptNode(NodePtr of, NodePtr as) : original(std::move(of)), written(std::move(as)) {
-    id = original->id;
-    name = original->name;
-    call_site = original->call_site;
-    num_partitions = original->num_partitions;
-    partitioner = original->partitioner;
+    stand_for(*this, *original);
     preferred = written->preferred;
-    storage_bits = original->storage_bits.load();
   }
   const Descriptor* descriptor() const override { return written->descriptor(); }
   Bytes captured() const override { return written->captured(); }
