@@ -133,7 +133,7 @@ void Driver::message(PeerId, int32_t slot, BlockUpdates& m, Turn& turn) {
   const ExecutorId& id = executors_.at(slot).id;
   for (BlockUpdate& block : m.blocks) {
     if (replication_.unwanted(slot, block)) continue;
-    const bool put = replication_.is_put(slot, block);
+    const bool put = replication_.is_put(slot, block) && !migration_.takes(slot, block.block);
     if (!blocks_.update(id, block)) return;  // the next heartbeat's answer asks for all of them
     if (put) replication_.put(block.block, turn);
     BlockUpdated& event = turn.post<BlockUpdated>();

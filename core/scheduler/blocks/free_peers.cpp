@@ -18,14 +18,15 @@ bool FreePeers::any() {
   return false;
 }
 
-int32_t FreePeers::next(const Resting& resting, Time now) {
+int32_t FreePeers::next(const Resting& resting, const std::set<int32_t>& holders, Time now) {
   const auto rests = [&](int32_t slot) {
     const auto rest = resting.find(slot);
     return rest != resting.end() && now < rest->second;
   };
   const auto first = [&](At at) {
     at = next_alive(at);
-    while (at != slots_.end() && (!may_take(*at) || rests(*at))) at = next_alive(++at);
+    while (at != slots_.end() && (!may_take(*at) || rests(*at) || holders.contains(*at)))
+      at = next_alive(++at);
     return at;
   };
   At at = first(slots_.upper_bound(last_));

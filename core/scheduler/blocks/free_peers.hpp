@@ -25,8 +25,8 @@ class FreePeers {
   /// again when the host goes.
   bool may_take(int32_t slot) const;
   bool any();
-  /// They take turns. −1: nobody.
-  int32_t next(const Resting& resting, Time now);
+  /// They take turns; none of `holders` (slots), who have it. −1: nobody.
+  int32_t next(const Resting& resting, const std::set<int32_t>& holders, Time now);
 
  private:
   using At = std::set<int32_t>::iterator;

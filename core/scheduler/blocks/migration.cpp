@@ -105,10 +105,25 @@ bool Migration::held(int32_t slot, const Block& block) const {
                      [&](const BlockManagerId& id) { return id.executor == from; });
 }
 
-bool Migration::any_peer() const {
+/// Executors that have a copy of a cached partition. Of an output there is one.
+std::set<int32_t> Migration::holders(const Block& block) const {
+  std::set<int32_t> slots;
+  if (block.shuffle.value >= 0) return slots;
+  for (const BlockManagerId& id : blocks_.locations(block.name))
+    slots.insert(executors_.slot(id.executor));
+  return slots;
+}
+
+bool Migration::any_peer(const std::set<int32_t>& but) const {
   const std::vector<int32_t>& active = executors_.active();
   return std::any_of(active.begin(), active.end(),
-                     [&](int32_t peer) { return free_.may_take(peer); });
+                     [&](int32_t peer) { return free_.may_take(peer) && !but.contains(peer); });
+}
+
+bool Migration::takes(int32_t slot, std::string_view block) const {
+  return std::any_of(asked_.begin(), asked_.end(), [&](const auto& entry) {
+    return entry.second.by == slot && entry.second.block.name == block;
+  });
 }
 
 void Migration::note_wants(int32_t slot, const Leaving& leaving) {
@@ -124,7 +139,13 @@ void Migration::hand_out(int32_t slot, Leaving& leaving, Turn& turn) {
       leaving.waiting.pop_front();
       continue;
     }
-    const int32_t peer = free_.next(leaving.resting, turn.now);
+    const std::set<int32_t> have = holders(leaving.waiting.front());
+    const int32_t peer = free_.next(leaving.resting, have, turn.now);
+    if (peer < 0 && any_peer() && !any_peer(have)) {
+      leaving.over.insert(leaving.waiting.front().name);
+      leaving.waiting.pop_front();
+      continue;
+    }
     if (peer < 0) break;
     ask(slot, peer, leaving, turn);
   }

@@ -4,15 +4,17 @@
 // The driver knows what each executor holds and who may take it, so it is the driver that hands out
 // the blocks: a peer is told to fetch one (TakeBlock), says when it has it (BlockTaken), and only
 // then the map output has its new place. A peer takes one block at a time. One that could not is
-// left alone for a while, and the block goes to the next; after some failures a block is given up,
-// as is one whose executor is lost meanwhile. When there is no executor that could take anything,
-// all is given up that is left: else the last executors of an application would never end.
+// left alone for a while, and the block goes to the next; one that has a copy takes no other; after
+// some failures a block is given up, as is one whose executor is lost meanwhile. When there is no
+// executor that could take anything, all is given up that is left: else the last executors of an
+// application would never end.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "core/scheduler/blocks/free_peers.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
@@ -45,12 +47,14 @@ class Migration {
   bool taken(int32_t by, const BlockTaken& answer, Turn& turn);
   /// Of DriverTimer::Kind::Migration.
   void timer(int32_t slot, Turn& turn);
+  /// The executor takes the block over.
+  bool takes(int32_t slot, std::string_view block) const;
   /// Nobody leaves, and no block is on its way.
   bool idle() const {
     return leaving_.empty() && wanting_.empty() && asked_.empty() && taking_.empty();
   }
   /// Some executor could take blocks, now or later.
-  bool any_peer() const;
+  bool any_peer() const { return any_peer({}); }
 
  private:
   struct Block {
@@ -76,6 +80,8 @@ class Migration {
 
   void find_blocks(int32_t slot, Leaving& leaving) const;
   bool held(int32_t slot, const Block& block) const;
+  std::set<int32_t> holders(const Block& block) const;
+  bool any_peer(const std::set<int32_t>& but) const;
   void hand_out(int32_t slot, Leaving& leaving, Turn& turn);
   void ask(int32_t slot, int32_t peer, Leaving& leaving, Turn& turn);
   void serve_waiting(Turn& turn);

@@ -234,6 +234,8 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
     // The stage is run again for it; this set is not.
     set.complete(a.index);
     set.make_zombie();
+    // What waits in queues would miss the same, and hold the slots of what is made again.
+    if (set.ahead > 0) take_all_back(turn);
     fetch_failed_from(reason.address, turn);
   }
   const bool was_zombie = set.zombie();

@@ -45,6 +45,10 @@ void TaskScheduler::submit(TaskSetSpec spec, Turn& turn) {
       std::make_unique<TaskSet>(std::move(spec), executors_, options_, next_program_++, turn.now));
   (*placed)->place.pool = pool;
   pools_.touch(**placed);
+  // By FIFO it goes before what later jobs have in queues already.
+  if (!pools_.fair() &&
+      std::any_of(placed + 1, queue_.end(), [](const auto& later) { return later->ahead > 0; }))
+    take_all_back(turn);
   if (!submitted_any_ && !options_.is_local)
     turn.after(options_.starvation_timeout, DriverTimer::Kind::Starvation);
   submitted_any_ = true;
@@ -64,6 +68,7 @@ void TaskScheduler::starvation(Turn& turn) {
 void TaskScheduler::abort(TaskSet& set, const std::string& reason, Turn& turn) {
   if (set.retired) return;
   set.make_zombie();
+  if (set.ahead > 0) take_all_back(turn);
   progress_.task_set_failed(set, reason, turn);
   finish_if_done(set, turn);
 }
@@ -365,9 +370,10 @@ void TaskScheduler::settle(Turn& turn) {
         resource_offers(std::move(offers), false, true, turn);
     }
   }
-  offer_all_ = false;
+  const bool all_offered = std::exchange(offer_all_, false);
   freed_.clear();
-  if (!idle_.empty() && !anything_pending()) revoke_for_idle(turn);
+  // What is left although all was offered may not run on those that idle.
+  if (!idle_.empty() && (all_offered || !anything_pending())) revoke_for_idle(turn);
   // Excluded executors come back only when somebody looks.
   const bool some_excluded = health_ && health_->any_excluded();
   if ((!idle_.empty() || some_excluded) && anything_to_offer()) set_revive_timer(turn);

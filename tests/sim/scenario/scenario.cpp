@@ -96,6 +96,8 @@ Scenario make_scenario(uint64_t seed) {
   Random shares(mix(seed, 50));
   add_shares(s, shares);
   if (s.manager == ManagerKind::Kubernetes) add_pods(s, pods);
+  Random distance(mix(seed, 52));
+  add_distance(s, distance);
   bound_length(s);
   return s;
 }
@@ -116,9 +118,9 @@ std::string describe(const Scenario& s) {
       std::to_string(o.launch_ahead) + ", task cpus " + std::to_string(o.task_cpus) +
       ", max failures " + std::to_string(o.max_failures) + ", max attempts " +
       std::to_string(o.max_attempts) + ", task time " + ms(o.task_time) + ", executor timeout " +
-      ms(o.executor_timeout) + ", remove delay " + ms(o.remove_delay) +
-      (o.speculation ? ", speculation" : "") + describe_pools(o) +
-      (o.exclusion.application ? ", exclusion for the application" : "") +
+      ms(o.executor_timeout) + ", remove delay " + ms(o.remove_delay) + ", messages take " +
+      std::to_string(o.usual_delay / 1us) + "us" + (o.speculation ? ", speculation" : "") +
+      describe_pools(o) + (o.exclusion.application ? ", exclusion for the application" : "") +
       (o.exclusion.task_and_stage ? ", exclusion for tasks" : "") +
       (o.allocation ? ", dynamic allocation" : "") + describe(o.migration) +
       (s.manager == ManagerKind::Standalone ? ", standalone" : "") +

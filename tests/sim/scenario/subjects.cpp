@@ -295,4 +295,8 @@ void storm(Scenario& s, Random& r) {
   }
 }
 
+void add_distance(Scenario& s, Random& r) {
+  if (r.chance(300)) s.settings.usual_delay = r.between(Duration{2ms}, Duration{20ms});
+}
+
 }  // namespace tinderbox::sim

@@ -32,6 +32,8 @@ void add_orders(Scenario& s, Random& r);
 void add_migration(Scenario& s, Random& r);
 /// How pods are made, and more of what happens to them.
 void add_pods(Scenario& s, Random& r);
+/// Processes that are far from each other: much happens while a question is on its way.
+void add_distance(Scenario& s, Random& r);
 /// One kind of fault, again and again, while tasks run long; outputs are lost of hosts that go.
 void storm(Scenario& s, Random& r);
 

@@ -467,6 +467,45 @@ TEST_CASE("one that waits for a peer ends when what it holds is removed", "[migr
   CHECK(c.place_of(first, 0) == "C");
 }
 
+TEST_CASE("a cached partition with two copies moves to an executor that has none", "[migration]") {
+  DriverOptions o = migrating();
+  o.migration.shuffles = false;
+  Moving c(o);
+  const BlockUpdate copy{"rdd_70_3", true, false, 10, 0, true, false, 2};
+  for (const char* holder : {"A", "B"}) c.from(holder, BlockUpdates{ExecutorId{holder}, {copy}});
+  c.takes.clear();
+  SECTION("one after the other is asked, the holder never") {
+    c.decommission("A");
+    std::set<std::string> asked;
+    for (int i = 0; i < 3; ++i) {
+      REQUIRE(c.takes.size() == 1);
+      asked.insert(c.answer(false, "no room").executor);
+      c.pass(31s);
+    }
+    CHECK(asked == std::set<std::string>{"C", "D"});
+    CHECK(c.stopped_a);
+  }
+  SECTION("when all others have it there is nothing to move") {
+    c.lose("C");
+    c.lose("D");
+    c.takes.clear();
+    c.decommission("A");
+    CHECK(c.takes.empty());
+    CHECK(c.stopped_a);
+  }
+  SECTION("what comes for a moved copy is no copy more") {
+    c.decommission("A");
+    REQUIRE(c.takes.size() == 1);
+    const std::string taker = c.takes[0].executor;
+    c.on(UnpersistRdd{RddId{70}});
+    c.from(taker, BlockUpdates{ExecutorId{taker}, {copy}});
+    REQUIRE(c.takes.size() == 1);  // nobody else is to copy it
+    c.answer(true);
+    REQUIRE(c.messages<RemoveBlocks>(taker).size() == 1);
+    CHECK(c.stopped_a);
+  }
+}
+
 TEST_CASE("a copy that nobody wants any more leaves its taker", "[migration]") {
   Moving c;
   const bool output = GENERATE(true, false);

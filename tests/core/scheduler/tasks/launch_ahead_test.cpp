@@ -168,6 +168,75 @@ TEST_CASE("a task ahead that ended its executor is blamed though nobody knew tha
   CHECK(c.error(t).find("Task 1 in stage 0.0 failed 1 times") != std::string::npos);
 }
 
+TEST_CASE("tasks ahead of a stage that lacks its input are asked back", "[launch_ahead]") {
+  Cluster c(test_options(8));
+  c.executor("A", 1);
+  const auto s = shuffle(rdd(2), 4);
+  const uint64_t t = c.job(rdd(4, {s}));
+  c.maps_ok(0);
+  REQUIRE(c.live(1).size() == 4);
+  c.fetch_failed(c.live(1)[0], s->id, 0, "A");
+  REQUIRE(c.revocations.size() == 1);
+  CHECK(c.revocations.front().second.size() == 3);
+  c.answer_revocations();
+  CHECK(c.live(1).empty());  // nothing runs in front of the maps
+  c.advance(200ms);
+  c.maps_ok(0, 1);
+  c.results_ok(1, 1);
+  CHECK(c.ended(t));
+  CHECK(c.driver.idle_state_is_clean());
+}
+
+TEST_CASE("FIFO: the next stage of an earlier job goes before tasks ahead of a later one",
+          "[launch_ahead]") {
+  Cluster c(test_options(8));
+  c.executor("A", 1);
+  const auto s = shuffle(rdd(1), 2);
+  const uint64_t first = c.job(rdd(2, {s}));
+  const uint64_t later = c.job(rdd(6));
+  REQUIRE(c.live().size() == 7);
+  c.maps_ok(0);
+  REQUIRE(c.revocations.size() == 1);
+  c.answer_revocations();
+  REQUIRE(c.live().size() == 8);
+  CHECK(c.live()[1].stage.value == c.live()[0].stage.value);
+  CHECK(c.live()[2].stage.value != c.live()[0].stage.value);
+  c.drain();
+  CHECK(c.ended(first));
+  CHECK(c.ended(later));
+}
+
+TEST_CASE("an idle executor gets tasks ahead although the one that waits may not run there",
+          "[launch_ahead]") {
+  DriverOptions o = test_options(2);
+  o.exclusion.task_and_stage = true;
+  o.exclusion.task_attempts_per_executor = 1;
+  o.exclusion.stage_tasks_per_executor = 8;
+  Cluster c(o);
+  c.executor("A", 1);
+  c.executor("B", 1);
+  const uint64_t t = c.job(rdd(6));
+  const auto on = [&](const std::string& executor) {
+    std::vector<Sent> there;
+    for (const Sent& s : c.live())
+      if (s.executor == executor) there.push_back(s);
+    return there;
+  };
+  REQUIRE(on("A").size() == 3);
+  REQUIRE(on("B").size() == 3);
+  c.fail(on("B")[0]);  // A's queue is full, and B may not have it again
+  while (!on("B").empty()) c.succeed(on("B")[0], "x");
+  CHECK(c.live().size() == 3);
+  for (const auto& x : c.revocations) UNSCOPED_INFO(x.first << " asked for " << x.second.size());
+  CHECK(c.revocations.empty());
+  c.on(DriverTimer{DriverTimer::Kind::Revive, 0, ""});
+  REQUIRE(c.revocations.size() == 1);
+  c.answer_revocations();
+  CHECK(on("B").size() == 1);
+  c.drain();
+  CHECK(c.ended(t));
+}
+
 TEST_CASE("cancelling while tasks are asked back", "[launch_ahead]") {
   AskedBack c(5);
   c.on(CancelJob{c.ticket, ""});
