@@ -26,6 +26,7 @@
 #include "net/log.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/exec.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::cmd {
 namespace {
@@ -84,8 +85,18 @@ bool same_file(const std::string& a, const std::string& b) {
   throw conf::Error("Failed to load class " + request.main_class + ".", core::kExitClassNotFound);
 }
 
+/// A signal meanwhile ends the fetch and not the process, which has the folder to remove.
+Result<std::string> fetch_until_signal(const std::string& url, TemporaryFolder& folder) {
+  const net::NotedSignals noted;
+  return net::fetch(url, folder.make(), {.cancelled = &net::stop_asked()});
+}
+
 std::string fetched(const std::string& url, TemporaryFolder& folder) {
-  const Result<std::string> path = net::fetch(url, folder.make());
+  const Result<std::string> path = fetch_until_signal(url, folder);
+  if (const int signal = net::stop_signal())
+    throw conf::Error(
+        "submit received signal " + std::to_string(signal) + " while it fetched the application",
+        core::kExitSignalBase + signal);
   if (!path) throw conf::Error(path.error().message);
   return *path;
 }

@@ -142,8 +142,9 @@ class Context {
   std::map<std::string, std::string> local_properties() const;
   void set_local_properties(std::map<std::string, std::string> properties);
   /// Ships a file, or an archive (.tar, .tar.gz; `#name` says to where it is unpacked), to all
-  /// executors: the tasks of later jobs find it under shipped_file(name). Source: Spark
-  /// SparkContext.addFile, addArchive.
+  /// executors: the tasks of later jobs find it under shipped_file(name), and fail when it cannot
+  /// be had. What was added before is not shipped again; another one of its name is an error.
+  /// Source: Spark SparkContext.addFile, addArchive.
   void add_file(const std::string& path);
   void add_archive(const std::string& path);
   /// As they were named: by --files and --archives, then by the calls above.

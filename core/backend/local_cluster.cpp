@@ -6,7 +6,6 @@
 #include "core/backend/standalone.hpp"
 #include "core/deploy/master/master_service.hpp"
 #include "core/deploy/worker/worker_service.hpp"
-#include "net/process/environment.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -26,8 +25,7 @@ class Cluster {
   Cluster(const conf::LocalClusterMaster& m, const BackendPlace& place)
       : loop_(net::make_poll_loop()),
         files_(place.blocks->files.get()),
-        work_dir_(place.conf.get(conf::kLocalDir).front() + "/tinderbox-cluster-" +
-                  net::unique_name()) {
+        work_dir_(place.blocks->manager->local_dirs().front() + "/cluster") {
     master_ = std::make_unique<MasterService>(
         *loop_,
         MasterServiceOptions{place.conf.with(conf::kDeployRecoveryMode, "NONE"), kHost, kHost, 0,
@@ -79,7 +77,7 @@ class Cluster {
 
   std::unique_ptr<net::PollLoop> loop_;
   net::Files* files_;
-  std::string work_dir_;
+  std::string work_dir_;  // among the driver's blocks, where a directory can be used
   std::unique_ptr<MasterService> master_;
   std::vector<std::unique_ptr<WorkerService>> workers_;
   int running_ = 0;  // workers; the loop's thread

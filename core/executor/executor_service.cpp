@@ -2,6 +2,8 @@
 
 #include "conf/keys.hpp"
 #include "conf/values/custom_resources.hpp"
+#include "core/executor/app_files.hpp"
+#include "core/executor/held_orders.hpp"
 #include "core/executor/task_reaper.hpp"
 #include "core/executor/task_runner.hpp"
 #include "core/executor/task_services.hpp"
@@ -87,7 +89,11 @@ class ExecutorService::Impl final : public DriverLink {
   }
   void apply(KeepProgram& e) { after_files(std::move(e)); }
   void apply(const DropProgram& e) { after_files(e); }
-  void apply(StartTasks& e) { after_files(std::move(e)); }
+  void apply(StartTasks& e) {
+    // They may be had by now.
+    for (const AddFiles& files : held_.take_missing()) add_files(files);
+    after_files(std::move(e));
+  }
   void apply(const StopTask& e) {
     if (!held_.take_back({e.kill.id}).empty()) return shell_.feed(TasksMoved{{killed(e.kill)}});
     runner_->kill(e.kill);
@@ -165,9 +171,10 @@ class ExecutorService::Impl final : public DriverLink {
     services.properties = e.properties;
     services.properties[kFilesRoot] = files_root_;
     services.seed = options_.executor.seed;
+    if (options_.shared_blocks) services.max_message_size = 0;  // none goes over a socket
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
-    start_runner();
+    if (!start_runner(built)) return built;
     make_fetcher();
     watch_killed_tasks();
     watch_for_decommission();
@@ -204,13 +211,14 @@ class ExecutorService::Impl final : public DriverLink {
   /// Beside the loop, which hears and tells of running tasks meanwhile. Source: Spark
   /// Executor.updateDependencies, which delays only tasks that wait for it.
   void add_files(const AddFiles& files) {
-    held_.files_ordered();
+    held_.files_ordered(files);
     fetcher_->add(files);
   }
-  /// A task that misses a file says so itself.
   void files_came(const Result<bool>& got) {
     if (!got) net::log(net::Level::Error, "Executor", got.error().message);
-    for (HeldOrders::Order& order : held_.files_came()) carry_out(order);
+    HeldOrders::Released released = held_.files_came(got);
+    for (HeldOrders::Order& order : released.orders) carry_out(order);
+    if (!released.failed.empty()) shell_.feed(TasksMoved{std::move(released.failed)});
   }
   void after_files(HeldOrders::Order order) {
     if (held_.holds()) return held_.hold(std::move(order));
@@ -287,7 +295,8 @@ class ExecutorService::Impl final : public DriverLink {
       net::log(net::Level::Warn, "Executor", watch.error().message);
   }
 
-  void start_runner() {
+  /// False: `built` says why not.
+  bool start_runner(ServicesBuilt& built) {
     TaskRunnerOptions o;
     o.threads = std::max(1, options_.executor.cores / task_cpus_);
     o.max_result_size = conf_.get(conf::kDriverMaxResultSize);
@@ -298,7 +307,14 @@ class ExecutorService::Impl final : public DriverLink {
     o.now = [this] { return loop_.now(); };
     o.on_updates = [this] { loop_.post([this] { tell_updates(); }); };
     o.on_kill = [this] { services_->interrupt(); };
-    runner_ = std::make_unique<TaskRunner>(std::move(o), *services_);
+    try {
+      runner_ = std::make_unique<TaskRunner>(std::move(o), *services_);
+      return true;
+    } catch (const std::runtime_error& e) {
+      built.exit_code = kExitFailure;
+      built.error = e.what();
+      return false;
+    }
   }
 
   /// Thread: any.

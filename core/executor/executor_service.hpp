@@ -6,8 +6,8 @@
 #include <string>
 
 #include "conf/conf.hpp"
-#include "core/executor/app_files.hpp"
 #include "core/executor/executor.hpp"
+#include "core/executor/file_fetcher.hpp"
 #include "core/executor/process_blocks.hpp"
 #include "net/loop.hpp"
 #include "net/transport/endpoint.hpp"

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 #include <typeinfo>
 #include <utility>
 
@@ -145,9 +147,17 @@ struct TaskRunner::Batch {
 
 TaskRunner::TaskRunner(TaskRunnerOptions options, TaskServices& services)
     : options_(std::move(options)), services_(services) {
-  net::Lock lock(mutex_);
-  slots_.resize(static_cast<size_t>(std::max(options_.threads, 1)));
-  for (Slot& slot : slots_) threads_.emplace_back([this, &slot] { work(slot); });
+  const int32_t count = std::max(options_.threads, 1);
+  try {
+    net::Lock lock(mutex_);
+    slots_.resize(static_cast<size_t>(count));
+    for (Slot& slot : slots_) threads_.emplace_back([this, &slot] { work(slot); });
+  } catch (const std::system_error& e) {
+    stop();
+    throw std::runtime_error("cannot start " + std::to_string(count) +
+                             " task threads: " + e.code().message() +
+                             "; give fewer (local[N], cores), or raise the limit of processes");
+  }
 }
 
 TaskRunner::~TaskRunner() { stop(); }
@@ -242,7 +252,11 @@ void TaskRunner::grow(int32_t threads) {
   if (stopping_) return;
   while (slots_.size() < static_cast<size_t>(threads)) {
     Slot& slot = slots_.emplace_back();
-    threads_.emplace_back([this, &slot] { work(slot); });
+    try {
+      threads_.emplace_back([this, &slot] { work(slot); });
+    } catch (const std::system_error&) {
+      return slots_.pop_back();
+    }
   }
 }
 

@@ -45,6 +45,7 @@ struct TaskRunnerOptions {
 /// except stop() and stop_within().
 class TaskRunner {
  public:
+  /// Errors: std::runtime_error, one line: the threads cannot be started.
   TaskRunner(TaskRunnerOptions options, TaskServices& services);
   /// As stop().
   ~TaskRunner();
@@ -65,7 +66,7 @@ class TaskRunner {
   /// task that has run since an earlier call and was not reported yet. A task that ends before it
   /// was reported as Running gets only its end.
   std::vector<TaskUpdate> take_updates();
-  /// From now on so many tasks may run at once, if they were fewer.
+  /// From now on so many tasks may run at once, if they were fewer and the threads can be started.
   void grow(int32_t threads);
   /// Tasks that wait or run.
   size_t unfinished() const;

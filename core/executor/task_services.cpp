@@ -38,12 +38,23 @@ class StoredMapOutput : public MapOutputWriter {
   const int64_t map_id_;
 };
 
+/// The driver would end the connection. nullopt: it takes the message.
+std::optional<Error> why_not_sent(const BarrierSync& sync, int64_t max_message_size) {
+  constexpr int64_t kBesideTheText = 1024;
+  const auto size = static_cast<int64_t>(sync.message.size());
+  if (max_message_size == 0 || size + kBesideTheText <= max_message_size) return std::nullopt;
+  return Error{"the message of all_gather() has " + std::to_string(size) + " bytes, too many for " +
+               std::string(conf::kRpcMessageMaxSize.spec.name) + " (" +
+               std::to_string(max_message_size) + " bytes)"};
+}
+
 }  // namespace
 
 ExecutorServicesOptions executor_services_options(const conf::Conf& conf) {
   ExecutorServicesOptions options;
   options.broadcast_piece_size = conf.get(conf::kBroadcastBlockSize);
   options.ask_timeout = conf.get(conf::kRpcAskTimeout);
+  options.max_message_size = conf.get(conf::kRpcMessageMaxSize);
   return options;
 }
 
@@ -343,6 +354,7 @@ bool ExecutorServices::may_commit(AskPermissionToCommit question) {
 }
 
 Result<std::vector<std::string>> ExecutorServices::barrier_sync(BarrierSync sync) {
+  if (std::optional<Error> why = why_not_sent(sync, options_.max_message_size)) return *why;
   net::Lock lock(mutex_);
   const AskPtr ask = begin_long_ask();
   sync.request = ask->id;

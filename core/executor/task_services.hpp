@@ -41,6 +41,9 @@ struct ExecutorServicesOptions {
   uint64_t seed = 0;                 // order in which pieces and peers are tried
   /// After this long without the driver's answer a call fails (spark.rpc.askTimeout). Zero: never.
   Duration ask_timeout{};
+  /// Of what the driver is sent, which takes no larger one (spark.rpc.message.maxSize). Unit:
+  /// bytes. 0: none.
+  int64_t max_message_size = 0;
 };
 
 /// What the conf says of it; the rest is the caller's.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "net/process/piped_child.hpp"
+#include "net/process/signals.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -49,7 +50,7 @@ Result<Addresses> run_script(net::Files& files, const std::string& name,
   Result<std::optional<net::FileStat>> stat = files.stat(script);
   if (!stat || !*stat)
     return Error{"Resource script: " + script + " to discover " + name + " doesn't exist!"};
-  Result<std::string> printed = net::run_and_read(script, {script});
+  Result<std::string> printed = net::run_and_read(script, {script}, {}, &net::stop_asked());
   if (!printed)
     return Error{"Error running the resource discovery script " + script + " for " + name + ": " +
                  printed.error().message};

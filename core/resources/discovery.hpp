@@ -14,7 +14,7 @@ namespace tinderbox::core {
 
 /// Addresses of everything in `wanted`, and of whatever else the file names. `component`: whose
 /// entries of `file` count (spark.worker, spark.executor, spark.driver); `file` empty: there is
-/// none. Waits for discovery scripts.
+/// none. Waits for discovery scripts, until a signal asks the process to stop.
 /// Errors, one line: no script, or it failed, or printed something else; fewer addresses than
 /// wanted. Source: Spark 4.3 ResourceUtils.getOrDiscoverAllResources,
 /// ResourceDiscoveryScriptPlugin.

@@ -8,6 +8,7 @@
 #include "conf/keys.hpp"
 #include "core/storage/block_id.hpp"
 #include "core/storage/map_output_group.hpp"
+#include "net/http/url.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -21,20 +22,28 @@ int64_t usable_memory(int64_t process_memory) {
 /// Small map outputs may take this part of the storage memory, beside the cached blocks.
 constexpr int64_t kMapOutputShare = 8;
 
-std::vector<std::string> split_dirs(const std::string& list) {
+std::vector<std::string> split_dirs(const std::string& list, char separator) {
   std::vector<std::string> dirs;
   std::istringstream in(list);
-  for (std::string dir; std::getline(in, dir, ',');)
+  for (std::string dir; std::getline(in, dir, separator);)
     if (!dir.empty()) dirs.push_back(dir);
   return dirs;
 }
 
 std::vector<std::string> local_dirs(const conf::Conf& conf,
                                     const std::map<std::string, std::string>& environment) {
-  for (const char* name : {"SPARK_EXECUTOR_DIRS", "SPARK_LOCAL_DIRS"})
+  // A worker joins its executors' directories as a PATH. Source: Spark
+  // Utils.getConfiguredLocalDirs.
+  for (const auto& [name, separator] :
+       {std::pair("SPARK_EXECUTOR_DIRS", ':'), std::pair("SPARK_LOCAL_DIRS", ',')})
     if (const auto it = environment.find(name); it != environment.end())
-      if (std::vector<std::string> dirs = split_dirs(it->second); !dirs.empty()) return dirs;
+      if (std::vector<std::string> dirs = split_dirs(it->second, separator); !dirs.empty())
+        return dirs;
   return conf.get(conf::kLocalDir);
+}
+
+std::string shown(const HandedOutFile& file) {
+  return (file.archive ? "archive " : "file ") + net::shown_url(file.url);
 }
 
 RddId rdd_of(const std::string& block) {
@@ -251,9 +260,10 @@ Result<Payload> BlockManager::read(const std::string& block) {
   std::string path;
   {
     net::Lock lock(mutex_);
-    const auto it = handed_out_.find(id->file);
+    const auto it = std::find_if(handed_out_.begin(), handed_out_.end(),
+                                 [&](const auto& file) { return file.read_as == id->file; });
     if (it == handed_out_.end()) return Error{"no file named " + id->file + " is handed out here"};
-    path = it->second;
+    path = it->path;
   }
   Result<std::unique_ptr<net::ReadFile>> file = files_.open(path);
   if (!file) return file.error();
@@ -294,12 +304,21 @@ void BlockManager::remove_broadcast(BroadcastId broadcast) {
   });
 }
 
-std::optional<Error> BlockManager::hand_out_file(const std::string& name, const std::string& path) {
+/// Source: Spark SparkContext.addFile, NettyStreamManager.addFile.
+Result<bool> BlockManager::hand_out_file(const HandedOutFile& file) {
   net::Lock lock(mutex_);
-  const auto [known, fresh] = handed_out_.try_emplace(name, path);
-  if (fresh || known->second == path) return std::nullopt;
-  return Error{"File " + name + " was already registered with a different path (old path = " +
-               known->second + ", new path = " + path + ")"};
+  for (const HandedOutFile& other : handed_out_) {
+    if (other == file) return false;
+    const bool same_name = other.name == file.name;
+    const bool same_block =
+        !file.read_as.empty() && other.read_as == file.read_as && other.path != file.path;
+    if (same_name || same_block)
+      return Error{"Executors cannot get " + shown(file) + " as " +
+                   (same_name ? file.name : file.read_as) + ": " + shown(other) +
+                   " has that name; rename one"};
+  }
+  handed_out_.push_back(file);
+  return true;
 }
 
 std::vector<BlockUpdate> BlockManager::state() const {

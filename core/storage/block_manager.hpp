@@ -45,6 +45,16 @@ BlockManagerOptions block_manager_options(const conf::Conf& conf,
 /// manager's mutex held: it must only note it and post, and not call back.
 using BlockListener = std::function<void(std::vector<BlockUpdate>)>;
 
+/// A file that executors get from the driver, or from where `url` says.
+struct HandedOutFile {
+  std::string name;  // in their directories
+  std::string url;   // without fragment
+  bool archive = false;
+  std::string read_as = {};  // peers read it as `file/` and this; empty: they do not
+  std::string path = {};     // of this machine
+  bool operator==(const HandedOutFile&) const = default;
+};
+
 /// Thread: any.
 class BlockManager {
  public:
@@ -78,9 +88,8 @@ class BlockManager {
   void remove_rdd(RddId rdd);
   void remove_shuffle(ShuffleId shuffle) { outputs_.remove(shuffle); }
   void remove_broadcast(BroadcastId broadcast);
-  /// Makes `file/NAME` readable by peers. An error, and nothing changes: another file has that
-  /// name.
-  std::optional<Error> hand_out_file(const std::string& name, const std::string& path);
+  /// False: it was handed out before. An error, and nothing changes: another file has its name.
+  Result<bool> hand_out_file(const HandedOutFile& file);
   /// Everything the driver should know of, for a new registration.
   std::vector<BlockUpdate> state() const;
   /// Before a process ends at once; what is written afterwards stays.
@@ -111,7 +120,7 @@ class BlockManager {
   MemoryStore memory_ GUARDED_BY(mutex_);
   /// Blocks that the driver knows of, and the level of each.
   std::map<std::string, StorageLevel> told_ GUARDED_BY(mutex_);
-  std::map<std::string, std::string> handed_out_ GUARDED_BY(mutex_);
+  std::vector<HandedOutFile> handed_out_ GUARDED_BY(mutex_);
   std::set<std::string> warned_ GUARDED_BY(mutex_);  // blocks that a disk failed
   std::list<Putting> putting_ GUARDED_BY(mutex_);
 };

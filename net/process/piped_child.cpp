@@ -140,14 +140,18 @@ Result<std::unique_ptr<PipedChild>> PipedChild::start(const Options& options) {
 }
 
 Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv,
-                                 const std::map<std::string, std::string>& variables) {
+                                 const std::map<std::string, std::string>& variables,
+                                 const std::atomic<bool>* cancelled) {
   const auto child = PipedChild::start({file, argv, variables});
   if (!child) return child.error();
   (*child)->close_input();
+  const Duration patience =
+      cancelled ? Duration(std::chrono::milliseconds(50)) : Duration(std::chrono::hours(1));
   std::string text;
   for (char part[4096];;) {
-    const auto n = (*child)->read(part, sizeof part, std::chrono::hours(1));
+    const auto n = (*child)->read(part, sizeof part, patience);
     if (n == 0) break;
+    if (cancelled && *cancelled) return Error{file + " was stopped"};
     text.append(part, n.value_or(0));
   }
   if ((*child)->wait() != 0) return Error{file + " failed"};

@@ -1,6 +1,7 @@
 // Programs that are run for what they print: as filters, or to their end.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,9 +40,11 @@ class PipedChild {
 };
 
 /// Runs `file` to its end and returns its stdout; its stdin is empty. `argv` and `variables` as
-/// above. Errors: it could not be started, or ended with another code than 0. Thread: any.
+/// above. Once `cancelled` is set it is killed, with its process group. Errors: it could not be
+/// started, was cancelled, or ended with another code than 0. Thread: any.
 Result<std::string> run_and_read(const std::string& file, const std::vector<std::string>& argv,
-                                 const std::map<std::string, std::string>& variables = {});
+                                 const std::map<std::string, std::string>& variables = {},
+                                 const std::atomic<bool>* cancelled = nullptr);
 
 /// For the calling thread, for ever: a broken pipe is an error of write(), no signal.
 void block_broken_pipe_signal();

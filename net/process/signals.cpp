@@ -21,6 +21,8 @@ namespace {
 // What a signal handler may reach.
 std::atomic<int> stop_fd{-1};
 std::atomic<int> first_signal{0};
+std::atomic<bool> first_came{false};  // as who waits for it looks at it
+std::atomic<bool> only_noted{false};
 std::atomic<int> watch_fd{-1};
 
 void on_watched_signal(int) {
@@ -48,10 +50,16 @@ void on_stop_signal(int number) {
   if (number == SIGHUP && first_signal.load() != 0) return;
   int saved = errno;
   int fd = stop_fd.load();
-  if (fd < 0 || first_signal.exchange(number) != 0) _exit(128 + number);
+  if ((fd < 0 && !only_noted.load()) || first_signal.exchange(number) != 0) _exit(128 + number);
+  first_came = true;
   uint64_t one = 1;
-  if (::write(fd, &one, sizeof one) < 0) _exit(128 + number);
+  if (fd >= 0 && ::write(fd, &one, sizeof one) < 0) _exit(128 + number);
   errno = saved;
+}
+
+void forget_first_signal() {
+  first_signal = 0;
+  first_came = false;
 }
 
 void set_handler(int number, void (*handler)(int)) {
@@ -125,7 +133,7 @@ StopSignals::StopSignals(PollLoop& loop, std::function<void(int)> stop)
     uint64_t count;
     if (::read(fd, &count, sizeof count) > 0) stop(first_signal.load());
   });
-  first_signal = 0;
+  forget_first_signal();
   stop_fd = fd_;
 }
 
@@ -134,6 +142,17 @@ StopSignals::~StopSignals() {
   loop_.unwatch(fd_);
   ::close(fd_);
 }
+
+NotedSignals::NotedSignals() {
+  forget_first_signal();
+  only_noted = true;
+}
+
+NotedSignals::~NotedSignals() { only_noted = false; }
+
+const std::atomic<bool>& stop_asked() { return first_came; }
+
+int stop_signal() { return first_signal.load(); }
 
 Result<std::unique_ptr<SignalWatch>> SignalWatch::make(PollLoop& loop, const std::string& name,
                                                        std::function<void()> on_signal) {

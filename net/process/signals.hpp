@@ -1,6 +1,7 @@
 // Signals of this process: stop, stop now, and the duties of PID 1.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,8 +12,8 @@
 namespace tinderbox::net {
 
 /// Early in main, before any thread: a broken pipe is an error of write() and no signal; SIGTERM,
-/// SIGINT and SIGHUP end the process at once with 128 + n unless a StopSignals lives. SIGHUP stays
-/// ignored when it is.
+/// SIGINT and SIGHUP end the process at once with 128 + n unless a StopSignals or NotedSignals
+/// lives. SIGHUP stays ignored when it is.
 void configure_signals();
 
 /// While it lives, the first of those three calls `stop(n)` on the loop, so that the role can
@@ -30,6 +31,22 @@ class StopSignals {
   PollLoop& loop_;
   int fd_;
 };
+
+/// While it lives, the first of those three is only noted, for stop_asked(); the next one but
+/// SIGHUP ends the process as above. For who has no loop. Not beside a StopSignals.
+class NotedSignals {
+ public:
+  NotedSignals();
+  ~NotedSignals();
+  NotedSignals(const NotedSignals&) = delete;
+  NotedSignals& operator=(const NotedSignals&) = delete;
+};
+
+/// Whether one of those three came since the last StopSignals or NotedSignals was made: for what
+/// waits while no loop runs. Thread: any.
+const std::atomic<bool>& stop_asked();
+/// Its number; 0: none came.
+int stop_signal();
 
 /// While it lives, the signal calls `on_signal` on the loop each time that it comes, and does
 /// nothing afterwards. One at a time. Thread: the loop's, or before it runs.

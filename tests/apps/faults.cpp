@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -109,6 +110,22 @@ void lose_while_running(Fault& f, bool worker) {
   require(sum == 4324, "wrong result " + std::to_string(sum));
   require(!f.victim.empty(), "nothing was killed");
   f.check_lost_tasks_ran_again();
+}
+
+/// Another one comes in its place: as many cores as before count.
+void lose_executor(Fault& f) {
+  const int32_t before = f.context.default_parallelism();
+  lose_while_running(f, false);
+  const auto replaced = [&] {
+    const std::vector<core::ExecutorStatus> all = f.context.status_tracker().executor_infos();
+    return all.size() == 2 && std::none_of(all.begin(), all.end(), [&](const auto& e) {
+             return e.executor.value == f.victim;
+           });
+  };
+  while (!replaced()) pause_ms(10);
+  const int32_t now = f.context.default_parallelism();
+  require(now == before,
+          "default_parallelism() is " + std::to_string(now) + ", was " + std::to_string(before));
 }
 
 /// The holder of map outputs dies between the stages.
@@ -296,7 +313,7 @@ int run(Context& context, std::span<const std::string> args) {
   if (args.empty()) fail("which fault?");
   Fault f(context, context.application_id());
   if (args[0] == "executor")
-    lose_while_running(f, false);
+    lose_executor(f);
   else if (args[0] == "worker")
     lose_while_running(f, true);
   else if (args[0] == "map-output")

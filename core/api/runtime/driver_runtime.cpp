@@ -25,6 +25,7 @@
 #include "core/shell.hpp"
 #include "core/status/exit_codes.hpp"
 #include "core/status/status_listener.hpp"
+#include "net/http/url.hpp"
 #include "net/names.hpp"
 #include "net/process/elf.hpp"
 #include "net/process/environment.hpp"
@@ -85,8 +86,14 @@ class RealDriverRuntime final : public DriverRuntime {
     for (const std::string& line : check_default_profile(conf_))
       net::log(net::Level::Warn, "Driver", line);
     if (conf_.get(conf::kLogConf)) log_settings();
-    open_blocks();
-    find_own_resources();
+    try {
+      open_blocks();
+      find_own_resources();
+    } catch (const conf::Error&) {
+      // The loop, which would hear of the signal, does not run yet.
+      if (signals && net::stop_asked()) throw StoppedBySignal{net::stop_signal()};
+      throw;
+    }
     backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());
     loop_->post([this] { backend_->start(*board_); });
@@ -149,12 +156,16 @@ class RealDriverRuntime final : public DriverRuntime {
     accumulators_.forget(id, last);
   }
   void add_file(const std::string& path, bool archive) override {
-    std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
-    if (backend_->local_executor())
-      check_app_file(url, *blocks_->manager);
-    else
-      url = hand_out_app_file(url, *blocks_->manager, blocks_->id.address);
-    post(ShipFiles{archive ? AddFiles{{}, {url}} : AddFiles{{url}, {}}});
+    const std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
+    std::optional<std::string> shipped;  // none: it was before
+    if (!backend_->local_executor())
+      shipped = hand_out_app_file(url, archive, *blocks_->manager, blocks_->id.address);
+    else if (check_app_file(url, archive, *blocks_->manager))
+      shipped = url;
+    if (!shipped)
+      return net::log(net::Level::Warn, "Driver",
+                      net::shown_url(url) + " was added before: executors keep what they have");
+    post(ShipFiles{archive ? AddFiles{{}, {*shipped}} : AddFiles{{*shipped}, {}}});
   }
   void add_listener(std::shared_ptr<Listener> listener) override { bus_.add(std::move(listener)); }
   const StatusTracker& status() const override { return *status_; }
@@ -216,10 +227,13 @@ class RealDriverRuntime final : public DriverRuntime {
   void apply(Publish& e) {
     for (const ListenerEvent& event : e.events) {
       if (auto* joined = std::get_if<ExecutorJoined>(&event)) {
-        executor_joined(joined->cores);
+        executor_joined(*joined);
         backend_->joined(joined->executor);
       }
-      if (auto* removed = std::get_if<ExecutorRemoved>(&event)) backend_->left(removed->executor);
+      if (auto* removed = std::get_if<ExecutorRemoved>(&event)) {
+        executor_left(removed->executor);
+        backend_->left(removed->executor);
+      }
     }
     if (events_.empty()) return events_.swap(e.events);
     std::move(e.events.begin(), e.events.end(), std::back_inserter(events_));
@@ -342,6 +356,7 @@ class RealDriverRuntime final : public DriverRuntime {
     blocks_ = std::move(*opened);
     if (Result<bool> listening = blocks_->listen(o); !listening)
       throw conf::Error(listening.error().message);
+    if (o.network) log_skipped_dirs();
     if (o.network)
       file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
     else
@@ -351,6 +366,11 @@ class RealDriverRuntime final : public DriverRuntime {
     services.ask_timeout = {};  // who is asked is this process
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, link_);
+  }
+  /// A local executor, which shares them, tells of them itself.
+  void log_skipped_dirs() const {
+    for (const std::string& line : blocks_->manager->skipped_dirs())
+      net::log(net::Level::Warn, "Driver", line);
   }
   void find_own_resources() {
     std::map<std::string, ExecutorResource> wanted;
@@ -451,10 +471,15 @@ class RealDriverRuntime final : public DriverRuntime {
                  std::string(waited_long_ ? conf::kSchedulerMaxRegisteredWait.spec.name
                                           : conf::kSchedulerMinRegisteredRatio.spec.name));
   }
-  void executor_joined(int32_t cores) {
+  void executor_joined(const ExecutorJoined& e) {
     net::Lock lock(registration_mutex_);
-    cores_ += cores;
+    if (cores_of_.emplace(e.executor, e.cores).second) cores_ += e.cores;
     registration_.notify_all();
+  }
+  /// It may never have joined.
+  void executor_left(const ExecutorId& executor) {
+    net::Lock lock(registration_mutex_);
+    if (const auto gone = cores_of_.extract(executor)) cores_ -= gone.mapped();
   }
 
   const conf::Conf conf_;
@@ -483,9 +508,10 @@ class RealDriverRuntime final : public DriverRuntime {
   std::vector<ListenerEvent> events_;
   std::shared_ptr<const ToExecutor> shared_;  // what shared_packet_ is
   net::Packet shared_packet_;
-  std::atomic<int32_t> cores_{0};
+  std::atomic<int32_t> cores_{0};  // those of cores_of_, in all
   std::atomic<int> exit_code_{0};
   net::Mutex registration_mutex_;
+  std::map<ExecutorId, int32_t> cores_of_ GUARDED_BY(registration_mutex_);
   std::string backend_dead_ GUARDED_BY(registration_mutex_);
   bool waited_long_ GUARDED_BY(registration_mutex_) = false;
   std::atomic<int> signal_{0};  // changes under registration_mutex_

@@ -75,7 +75,7 @@ class Runtime {
   virtual void forget_accumulator(AccumulatorId id, const std::string& last) = 0;
 
   /// Executors get the file, or the unpacked archive, before the tasks of later jobs. `path`: a
-  /// path or URL. Errors: throws when it is not there.
+  /// path or URL. Errors: throws when it is not there, or another one has its name.
   virtual void add_file(const std::string& path, bool archive) = 0;
   /// Source: Spark SparkContext.addSparkListener.
   virtual void add_listener(std::shared_ptr<Listener> listener) = 0;

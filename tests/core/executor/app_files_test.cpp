@@ -1,7 +1,6 @@
 // Files of an application that its driver hands out.
 #include "core/executor/app_files.hpp"
 
-#include "tests/core/executor/running_fixture.hpp"
 #include "tests/core/storage/store_fixture.hpp"
 #include "tests/pch.hpp"
 
@@ -28,38 +27,69 @@ void make_file(Store& s, const std::string& directory, const std::string& name) 
   REQUIRE((*file)->commit());
 }
 
-/// A launch names its tasks, and after them the addresses of those that have some.
-std::string shown(const HeldOrders::Order& order) {
-  if (const auto* drop = std::get_if<DropProgram>(&order))
-    return "drop " + std::to_string(drop->program) + "\n";
-  if (const auto* keep = std::get_if<KeepProgram>(&order))
-    return "keep " + std::to_string(keep->program.program) + "\n";
-  const LaunchTasks& launch = std::get<StartTasks>(order).launch;
-  std::string text = "start";
-  for (const TaskLaunch& task : launch.tasks) text += " " + std::to_string(task.id.value);
-  for (const ResourceAddresses& own : launch.resources) text += " " + own.at("gpu").at(0);
-  return text + "\n";
-}
-std::string shown(const std::vector<HeldOrders::Order>& orders) {
-  std::string text;
-  for (const HeldOrders::Order& order : orders) text += shown(order);
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("two files of one name are refused, one file may be named twice", "[app_files]") {
   Store s;
-  for (const char* directory : {"/a", "/b"}) make_file(s, directory, "x.txt");
+  for (const char* directory : {"/a", "/b"})
+    for (const char* name : {"x.txt", "y.txt"}) make_file(s, directory, name);
   const auto hand_out = [&](const std::string& entry) {
-    return or_error([&] { return hand_out_app_file(entry, *s.blocks, "h:1"); });
+    return or_error(
+        [&] { return hand_out_app_file(entry, false, *s.blocks, "h:1").value_or("before"); });
   };
   CHECK(hand_out("file:/a/x.txt") == "spark://h:1/files/x.txt");
-  CHECK(hand_out("file:/a/x.txt#y") == "spark://h:1/files/x.txt#y");
-  CHECK(hand_out("file:/b/x.txt") ==
-        "error: File x.txt was already registered with a different path (old path = /a/x.txt, new "
-        "path = /b/x.txt): executors would get one file for both; rename one");
+  CHECK(hand_out("file:///a/x.txt") == "before");
+  CHECK(hand_out("file:/a/x.txt#f") == "spark://h:1/files/x.txt#f");
+  CHECK(hand_out("file:/a/x.txt#f") == "before");
+  CHECK(hand_out("file:/b/y.txt#f") ==
+        "error: Executors cannot get file file:/b/y.txt as f: file file:/a/x.txt has that name; "
+        "rename one");
+  // Peers read both as file/x.txt.
+  CHECK(hand_out("file:/b/x.txt#g") ==
+        "error: Executors cannot get file file:/b/x.txt as x.txt: file file:/a/x.txt has that "
+        "name; rename one");
+  CHECK(hand_out("file:/b/y.txt") == "spark://h:1/files/y.txt");
   CHECK(read(*s.blocks, "file/x.txt") == "/a");
+  CHECK(read(*s.blocks, "file/y.txt") == "/b");
+}
+
+TEST_CASE("names are one file's where nothing is handed out, too", "[app_files]") {
+  Store s;
+  for (const char* directory : {"/a", "/b"}) make_file(s, directory, "x.txt");
+  const auto check = [&](const std::string& entry, bool archive = false) {
+    return or_error([&] {
+      return std::string(check_app_file(entry, archive, *s.blocks) ? "fresh" : "before");
+    });
+  };
+  CHECK(check("file:/a/x.txt") == "fresh");
+  CHECK(check("file:/a/x.txt") == "before");
+  CHECK(check("file:/b/x.txt") ==
+        "error: Executors cannot get file file:/b/x.txt as x.txt: file file:/a/x.txt has that "
+        "name; rename one");
+  CHECK(check("spark://h:1/files/w.txt") == "fresh");
+  CHECK(check("spark://g:1/files/w.txt") ==
+        "error: Executors cannot get file spark://g:1/files/w.txt as w.txt: file "
+        "spark://h:1/files/w.txt has that name; rename one");
+  CHECK(check("spark://g:1/files/w.txt#v.txt") == "fresh");
+  CHECK(check("spark://h:1/files/w.txt", true) ==
+        "error: Executors cannot get archive spark://h:1/files/w.txt as w.txt: file "
+        "spark://h:1/files/w.txt has that name; rename one");
+  // Nothing of such a file comes into the executors' directories.
+  CHECK(check("local:/opt/w.txt") == "fresh");
+  CHECK(check("local:/opt/w.tgz", true) == "fresh");
+  CHECK_THAT(check("local:/srv/w.tgz", true), Catch::StartsWith("error: Executors cannot get"));
+}
+
+TEST_CASE("what is listed twice is shipped once", "[app_files]") {
+  Store s;
+  for (const char* name : {"x.txt", "x.tgz"}) make_file(s, "/a", name);
+  const conf::Conf conf = conf::Conf{}
+                              .with("spark.files", "file:/a/x.txt,file:/a/x.txt")
+                              .with("spark.archives", "file:/a/x.tgz,file:/a/x.tgz,local:/b/y.tgz");
+  CHECK(hand_out_app_files(conf, *s.blocks, "h:1") ==
+        std::map<std::string, std::string>{
+            {"spark.files", "spark://h:1/files/x.txt"},
+            {"spark.archives", "spark://h:1/files/x.tgz,local:/b/y.tgz"}});
 }
 
 TEST_CASE("what no executor could use is refused before there are any", "[app_files]") {
@@ -90,76 +120,4 @@ TEST_CASE("what no executor could use is refused before there are any", "[app_fi
     CHECK(got.starts_with("error: "));
     CHECK(got.find(c.error) != std::string::npos);
   }
-}
-
-TEST_CASE("orders wait for the files before them, not for later ones", "[app_files]") {
-  HeldOrders held;
-  CHECK_FALSE(held.holds());
-  held.files_ordered();
-  held.hold(KeepProgram{StageProgram{1, {}, {}}});
-  held.hold(StartTasks{Running::launch(1, {1, 2})});
-  held.hold(DropProgram{1});
-  held.files_ordered();
-  held.hold(StartTasks{Running::launch(2, {3})});
-  CHECK(shown(held.files_came()) == "keep 1\nstart 1 2\ndrop 1\n");
-  CHECK(held.holds());
-  CHECK(shown(held.files_came()) == "start 3\n");
-  CHECK_FALSE(held.holds());
-}
-
-TEST_CASE("a task that is taken back is not in its launch any more", "[app_files]") {
-  HeldOrders held;
-  CHECK(held.take_back({TaskId{1}}).empty());
-  held.files_ordered();
-  LaunchTasks launch = Running::launch(1, {1, 2, 3});
-  for (const char* address : {"a", "b"}) launch.resources.emplace_back()["gpu"] = {address};
-  held.hold(StartTasks{launch});
-  held.files_ordered();
-  held.hold(StartTasks{Running::launch(1, {4})});
-  CHECK(held.take_back({TaskId{4}, TaskId{9}, TaskId{1}}) == std::vector{TaskId{1}, TaskId{4}});
-  CHECK(held.take_back({TaskId{1}}).empty());
-  CHECK(shown(held.files_came()) == "start 2 3 b\n");
-  CHECK(shown(held.files_came()) == "start\n");
-}
-
-TEST_CASE("shipped files are fetched in order beside their owner, whatever becomes of them",
-          "[app_files]") {
-  Gate server, done;
-  std::vector<std::string> log;  // the fetching thread's, until `done`
-  FileFetcher fetcher(
-      [&](const AddFiles& what, const std::atomic<bool>&) -> Result<bool> {
-        server.pass();
-        log.push_back(what.files.at(0));
-        if (what.files.at(0) == "bad") return Error{"none"};
-        return true;
-      },
-      [&](Result<bool> got) {
-        log.push_back(got ? "got" : got.error().message);
-        if (log.size() == 4) done.open();
-      });
-  fetcher.add({{"bad"}, {}});
-  fetcher.add({{"good"}, {}});
-  server.open();
-  done.pass();
-  CHECK(log == std::vector<std::string>{"bad", "none", "good", "got"});
-}
-
-TEST_CASE("the stop waits no longer than it may for a fetch that is deaf", "[app_files]") {
-  Gate begun, server;
-  std::atomic<int> fetches{0};
-  FileFetcher fetcher(
-      [&](const AddFiles&, const std::atomic<bool>&) -> Result<bool> {
-        ++fetches;
-        begun.open();
-        server.pass();
-        return true;
-      },
-      [](Result<bool>) {});
-  fetcher.add({{"a"}, {}});
-  fetcher.add({{"b"}, {}});
-  begun.pass();
-  CHECK_FALSE(fetcher.stop_within(std::chrono::milliseconds(1)));
-  server.open();
-  CHECK(fetcher.stop_within(std::chrono::minutes(1)));
-  CHECK(fetches == 1);
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "core/scheduler/tasks/task_end.hpp"
 #include "net/process/environment.hpp"
 #include "net/wire/codec.hpp"
 #include "tests/core/executor/running_fixture.hpp"
@@ -154,5 +155,36 @@ TEST_CASE("an executor stops while shipped files come", "[executor_service]") {
   };
   site.run();
   begun.pass();
+  CHECK(site.service->stop());
+}
+
+TEST_CASE("a file that cannot be had fails its tasks, and is fetched again for the next ones",
+          "[executor_service]") {
+  std::atomic<int> fetches{0};
+  Site site([&](const AddFiles& files, const std::atomic<bool>&) -> Result<bool> {
+    if (++fetches == 1) return Error{"no connection"};
+    return files == kShipped;
+  });
+  std::vector<std::string> failed;
+  site.on_message = [&](const ToDriver& message) {
+    if (std::holds_alternative<ExecutorReady>(message)) {
+      site.send(kShipped);
+      site.send(StageProgram{1, Payload(Bytes("no program")), {}});
+      site.send(Running::launch(1, {1}));
+    }
+    const auto* updates = std::get_if<StatusUpdates>(&message);
+    if (!updates) return;
+    for (const TaskUpdate& u : updates->tasks) {
+      if (u.state != TaskState::Failed) continue;
+      failed.push_back(std::to_string(u.id.value) + ": " + error_text(*u.reason));
+      if (failed.size() == 1) site.send(Running::launch(1, {2}));
+      if (failed.size() == 2) site.loop->stop();
+    }
+  };
+  site.run();
+  REQUIRE(failed.size() == 2);
+  CHECK(failed[0] == "1: std::runtime_error: no connection");
+  CHECK_THAT(failed[1], Catch::StartsWith("2: BadProgram"));  // it began
+  CHECK(fetches == 2);
   CHECK(site.service->stop());
 }

@@ -52,7 +52,8 @@ struct ServingProcess {
   BlockManagerId id;
 
   ServingProcess(tinderbox::test::FakeFiles& files, const std::string& name,
-                 const ServingProcess* at_driver, Duration ask_timeout = {}) {
+                 const ServingProcess* at_driver, Duration ask_timeout = {},
+                 int64_t max_message_size = 0) {
     auto opened =
         BlockManager::open(files,
                            {.local_dirs = {"/d", "/e"},
@@ -80,6 +81,7 @@ struct ServingProcess {
     so.broadcast_piece_size = 1000;
     so.seed = 5;
     so.ask_timeout = ask_timeout;
+    so.max_message_size = max_message_size;
     services = std::make_unique<ExecutorServices>(so, *blocks, *transfer, driver);
   }
   size_t pieces_told() {
@@ -105,11 +107,14 @@ TEST_CASE("settings of what task bodies reach, and of heartbeats", "[task_servic
   const ExecutorServicesOptions usual = executor_services_options({}),
                                 services = executor_services_options(
                                     conf::Conf::of({{"spark.broadcast.blockSize", "7k"},
-                                                    {"spark.rpc.askTimeout", "7s"}}));
+                                                    {"spark.rpc.askTimeout", "7s"},
+                                                    {"spark.rpc.message.maxSize", "7"}}));
   CHECK(usual.broadcast_piece_size == 4 << 20);
   CHECK(usual.ask_timeout == 120s);
   CHECK(services.broadcast_piece_size == 7 << 10);
   CHECK(services.ask_timeout == 7s);
+  CHECK(usual.max_message_size == 128 << 20);
+  CHECK(services.max_message_size == 7 << 20);
   const ServicesBuilt calm = services_built({}), hasty = services_built(conf::Conf::of(
                                                      {{"spark.executor.heartbeatInterval", "7s"},
                                                       {"spark.executor.heartbeat.maxFailures", "7"},
@@ -239,6 +244,19 @@ TEST_CASE("a barrier is waited for longer than any other answer", "[task_service
   REQUIRE(!failed);
   CHECK(failed.error().message == "too late");
   driver.join();
+}
+
+TEST_CASE("a barrier is told nothing that the driver's socket would not take", "[task_services]") {
+  tinderbox::test::FakeFiles files;
+  ServingProcess p(files, "1", nullptr, {}, 1 << 20);
+  BarrierSync sync;
+  sync.message.assign(2 << 20, 'x');
+  const auto met = p.services->barrier_sync(sync);
+  REQUIRE(!met);
+  CHECK(met.error().message ==
+        "the message of all_gather() has 2097152 bytes, too many for spark.rpc.message.maxSize "
+        "(1048576 bytes)");
+  CHECK(p.driver.count() == 0);
 }
 
 TEST_CASE("a killed task waits at no barrier", "[task_services]") {

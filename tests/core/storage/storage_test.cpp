@@ -300,12 +300,25 @@ TEST_CASE("a handed-out file is read by its name, other names are refused", "[st
     REQUIRE((*file)->append("hello"));
     REQUIRE((*file)->commit());
   }
-  CHECK_FALSE(s.blocks->hand_out_file("words.txt", "/src/words.txt"));
-  CHECK_FALSE(s.blocks->hand_out_file("words.txt", "/src/words.txt"));
-  CHECK(s.blocks->hand_out_file("words.txt", "/other/words.txt")->message ==
-        "File words.txt was already registered with a different path (old path = /src/words.txt, "
-        "new path = /other/words.txt)");
+  const auto hand_out = [&](const HandedOutFile& file) {
+    const Result<bool> fresh = s.blocks->hand_out_file(file);
+    return !fresh ? fresh.error().message : *fresh ? "fresh" : "before";
+  };
+  const HandedOutFile words{.name = "words.txt",
+                            .url = "file:/src/words.txt",
+                            .read_as = "words.txt",
+                            .path = "/src/words.txt"};
+  CHECK(hand_out(words) == "fresh");
+  CHECK(hand_out(words) == "before");
+  CHECK(hand_out({.name = "words.txt", .url = "http://u:secret@h/b/words.txt?key=secret"}) ==
+        "Executors cannot get file http://h/b/words.txt as words.txt: file file:/src/words.txt has "
+        "that name; rename one");
+  CHECK(hand_out({.name = "w.txt", .url = "http://h/a/w.txt"}) == "fresh");
+  CHECK(hand_out({.name = "w.txt", .url = "http://h/b/w.txt"}) ==
+        "Executors cannot get file http://h/b/w.txt as w.txt: file http://h/a/w.txt has that "
+        "name; rename one");
   CHECK(read(*s.blocks, "file/words.txt") == "hello");
+  CHECK(read(*s.blocks, "file/w.txt") == "error: no file named w.txt is handed out here");
   CHECK(read(*s.blocks, "file/passwd") == "error: no file named passwd is handed out here");
   CHECK(read(*s.blocks, "file/../words.txt") == "error: 'file/../words.txt' is no name of a block");
 }
@@ -331,7 +344,7 @@ TEST_CASE("the conf's and the environment's settings reach the block manager", "
   CHECK_FALSE(options.map_outputs.checksum);
   CHECK(block_manager_options(conf, {{"SPARK_LOCAL_DIRS", "/c"}}, 0, "u").local_dirs ==
         Lines{"/c"});
-  CHECK(block_manager_options(conf, {{"SPARK_LOCAL_DIRS", "/c"}, {"SPARK_EXECUTOR_DIRS", "/e,/f"}},
+  CHECK(block_manager_options(conf, {{"SPARK_LOCAL_DIRS", "/c"}, {"SPARK_EXECUTOR_DIRS", "/e:/f"}},
                               0, "u")
             .local_dirs == Lines{"/e", "/f"});
 }

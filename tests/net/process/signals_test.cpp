@@ -92,6 +92,25 @@ TEST_CASE("without a role that drains, a signal ends the process at once; a brok
   CHECK(status_of(pid) == 143);
 }
 
+TEST_CASE("a signal is noted before the loop runs and where none is; the second ends the process") {
+  CHECK(status_of(forked([] {
+          net::configure_signals();
+          auto loop = net::make_poll_loop();
+          {
+            net::StopSignals signals(*loop, [](int) {});
+            if (net::stop_asked()) return 1;
+            raise(SIGTERM);
+            if (!net::stop_asked() || net::stop_signal() != SIGTERM) return 2;
+          }
+          const net::NotedSignals noted;
+          if (net::stop_asked() || net::stop_signal() != 0) return 3;
+          raise(SIGINT);
+          if (!net::stop_asked() || net::stop_signal() != SIGINT) return 4;
+          raise(SIGTERM);
+          return 5;
+        })) == 128 + SIGTERM);
+}
+
 TEST_CASE("an init forwards signals, reaps orphans and ends as its program does") {
   int out[2];
   REQUIRE(pipe(out) == 0);

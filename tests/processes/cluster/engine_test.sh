@@ -99,6 +99,13 @@ right_or_told() {
   fi || { cat "$dir/blocks.err"; return 1; }
 }
 check "spark.local.dir vanishes: right results, or one line says what is missing where" right_or_told
+other_directory() {
+  mkdir "$dir/usable"
+  app 'local-cluster[2,1,1024]' --conf spark.local.dir="/proc/none,$dir/usable" pi 8 > "$dir/usable.out" 2> "$dir/usable.err" &&
+    grep '^Pi is roughly' "$dir/usable.out" && grep 'WARN Driver: .*/proc/none is skipped' "$dir/usable.err" &&
+    [ -z "$(ls "$dir/usable")" ] || { cat "$dir/usable.err"; return 1; }
+}
+check "the first of spark.local.dir cannot be used: told, and local-cluster runs in the second" other_directory
 settings_logged() {
   app 'local[1]' --conf spark.log.level=INFO --conf spark.logConf=true --conf spark.my.secret=hidden pi 1 2> "$dir/settings.log" &&
     grep -q 'spark.logConf=true' "$dir/settings.log" && ! grep -q hidden "$dir/settings.log"

@@ -132,6 +132,30 @@ slow_file() {
     ! grep 'heartbeat timed out' "$dir/slow-file.out" || { cat "$dir/slow-file.out"; return 1; }
 }
 check "a shipped file that comes slower than executors may be silent costs none of them" slow_file
+# stopped_in_fetch SIGNAL CODE FOLDER COMMAND…: a signal while it fetches slow.txt below FOLDER ends it before the server
+# is done, and nothing is left there.
+stopped_in_fetch() {
+  local signal=$1 code=$2 folder=$3 tries=400 status=0
+  shift 3
+  mkdir -p "$folder"
+  "$@" > "$dir/fetch.out" 2>&1 &
+  driver=$!
+  until [ -n "$(find "$folder" -name '.fetch-slow.txt.*')" ]; do
+    (( tries-- > 0 )) || { cat "$dir/fetch.out"; return 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+  kill -"$signal" $driver
+  timeout 4 tail --pid=$driver -f /dev/null || { cat "$dir/fetch.out"; return 1; }
+  wait $driver || status=$?
+  cat "$dir/fetch.out"
+  [ $status = "$code" ] && grep -q "^Error: .* received signal" "$dir/fetch.out" && [ -z "$(ls -A "$folder")" ]
+}
+for m in 'local[2]' 'local-cluster[1,1,1024]'; do
+  check "SIGTERM while the driver tries whether a file can be fetched, $m" stopped_in_fetch TERM 143 "$dir/tried" \
+    "$TINDERBOX" submit --master "$m" --conf spark.local.dir="$dir/tried" --files "$web/slow.txt" --class pi "$TINDERBOX" 1
+done
+check "SIGINT while submit fetches the application" stopped_in_fetch INT 130 "$dir/fetched" \
+  env TMPDIR="$dir/fetched" "$TINDERBOX" submit --master 'local[2]' --class pi "$web/slow.txt"
 stop_cluster
 
 # A second master with the first one's log would take it away.

@@ -69,6 +69,25 @@ check "a profile of executors needs dynamic allocation" \
 check "a driver that does not find enough is refused" \
   refused 'with addresses: 0,1 is less than what the user requested: 3' of_driver \
   --conf spark.driver.resource.gpu.amount=3 --conf spark.driver.resource.gpu.discoveryScript="$dir/gpus"
+cat > "$dir/endless" <<'END'
+#!/bin/sh
+echo $$ > "$0.pid"
+exec sleep 1000
+END
+chmod +x "$dir/endless"
+stopped_in_script() {
+  local status=0
+  "$RESOURCES" submit --master 'local[2]' --conf spark.local.dir="$dir/local" --conf spark.driver.resource.gpu.amount=2 \
+    --conf spark.driver.resource.gpu.discoveryScript="$dir/endless" --class resources "$RESOURCES" of_driver > "$dir/endless.out" 2>&1 &
+  driver=$!
+  wait_line "$dir/endless.pid" . > /dev/null && kill -TERM $driver || return 1
+  timeout 10 tail --pid=$driver -f /dev/null || return 1
+  wait $driver || status=$?
+  driver=
+  cat "$dir/endless.out"
+  [ $status = 143 ] && [ -z "$(ls "$dir/local")" ] && [ ! -e "/proc/$(cat "$dir/endless.pid")" ]
+}
+check "SIGTERM while a driver's discovery script runs ends both" stopped_in_script
 
 LOCAL=(--master 'local[2]' --conf spark.executor.resource.gpu.amount=2 --conf spark.task.resource.gpu.amount=1)
 check "an executor in local mode finds its own" \

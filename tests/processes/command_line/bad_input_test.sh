@@ -159,6 +159,11 @@ check "a URL's application in local-cluster: it runs, nothing is left" runs_from
 
 submit "a setting that is no number" 1 "spark.task.cpus" "abc" -- --conf spark.task.cpus=abc --class pi "$T"
 submit "more cores for a task than local threads" 1 "cores per executor \(=2\)" "cpus per task = 3" -- --master 'local[2]' --conf spark.task.cpus=3 --class pi "$T"
+# Stacks of 1 GiB, so that a few threads have all addresses that the process may use.
+warns=1
+bad "more task threads than there can be" 1 "cannot start 100 task threads: .*local\[N\]" -- \
+  bash -c 'ulimit -s 1048576 && ulimit -v 20971520 && exec "$0" submit --master "local[100]" --class pi "$0" 1' "$T"
+warns=
 submit "a setting that is no size" 1 "spark.executor.memory|xecutor memory" "12q" -- --conf spark.executor.memory=12q --class pi "$T"
 submit "a setting that is no time" 1 "spark.network.timeout" "12parsecs" -- --conf spark.network.timeout=12parsecs --class pi "$T"
 submit "a setting that is no boolean" 1 "spark.shuffle.compress" "perhaps" -- --conf spark.shuffle.compress=perhaps --class pi "$T"

@@ -333,3 +333,15 @@ TEST_CASE("threads may look at a lineage while a checkpoint cuts it", "[local_dr
     CHECK(values.sum() == 4950);
   }
 }
+
+TEST_CASE("within a process the tasks of a barrier may say more than a message may have",
+          "[local_driver]") {
+  LocalDriver d(conf::Conf{}.with("spark.rpc.message.maxSize", "1"));
+  const auto sizes =
+      d.context.range(0, 2, 1, 2).barrier().map_partitions<int64_t>([](auto&, auto& emit) {
+        const std::string own(2 << 20, 'x');
+        for (const std::string& said : BarrierTaskContext::get().all_gather(own))
+          emit(static_cast<int64_t>(said.size()));
+      });
+  CHECK(sizes.collect() == std::vector<int64_t>(4, 2 << 20));
+}
