@@ -48,7 +48,7 @@ void ExecutorServices::fetch_ahead(const MapOutputs& outputs,
   for (const auto& [program, read] : expected) {
     std::vector<BlockWant> wants = wants_of_others(outputs, read, *this);
     int64_t size = 0;
-    for (const BlockWant& want : wants) size += want.size;
+    for (const BlockWant& want : wants) size += BlocksAhead::weight_of(want.size);
     if (size > room && &read != &expected.front().read) break;
     if (size > room) continue;
     room -= size;

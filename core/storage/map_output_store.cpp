@@ -15,32 +15,11 @@
 namespace tinderbox::core {
 namespace {
 
-constexpr size_t kWord = 8;
-
-void put_word(Bytes& to, uint64_t value) {
-  for (int shift = 56; shift >= 0; shift -= 8) to.push_back(static_cast<char>(value >> shift));
-}
-uint64_t get_word(const char* from) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < kWord; ++i) value = value << 8 | static_cast<unsigned char>(from[i]);
-  return value;
-}
-std::vector<uint64_t> words(std::string_view bytes) {
-  std::vector<uint64_t> values(bytes.size() / kWord);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = get_word(bytes.data() + i * kWord);
-  return values;
-}
-
 Bytes index_of(const std::vector<int64_t>& lengths) {
-  Bytes index;
-  uint64_t offset = 0;
-  put_word(index, offset);
-  for (const int64_t length : lengths) put_word(index, offset += static_cast<uint64_t>(length));
-  return index;
-}
-
-std::string checksum_file(ShuffleId shuffle, int64_t map_id) {
-  return shuffle_block(shuffle, map_id, 0) + ".checksum.XXH3";
+  std::vector<uint64_t> offsets(1);
+  for (const int64_t length : lengths)
+    offsets.push_back(offsets.back() + static_cast<uint64_t>(length));
+  return map_output_words(offsets);
 }
 
 /// Written, but not there before its commit.
@@ -54,135 +33,7 @@ Result<std::unique_ptr<net::WriteFile>> write_file(net::Files& files, const std:
   return file;
 }
 
-Result<Payload> read_file(net::Files& files, const std::string& path) {
-  Result<std::unique_ptr<net::ReadFile>> file = files.open(path);
-  if (!file) return file.error();
-  return (*file)->view(0, (*file)->size());
-}
-
-/// Reduces that a block names.
-std::pair<size_t, size_t> range(const BlockId& block) {
-  const int32_t end = block.kind == BlockId::Kind::ShuffleRange ? block.part_end : block.part + 1;
-  return {static_cast<size_t>(block.part), static_cast<size_t>(end)};
-}
-
-Error no_such_partition(const BlockId& block, size_t partitions) {
-  return Error{block_name(block) + " was asked for, but that map output has only " +
-               std::to_string(partitions) + " partitions"};
-}
-
-std::vector<int64_t> lengths_of(const std::vector<int64_t>& offsets) {
-  std::vector<int64_t> lengths;
-  for (size_t r = 0; r + 1 < offsets.size(); ++r) lengths.push_back(offsets[r + 1] - offsets[r]);
-  return lengths;
-}
-
 }  // namespace
-
-std::vector<int64_t> map_output_offsets(std::string_view index) {
-  std::vector<int64_t> offsets;
-  bool valid = index.size() >= 2 * kWord && index.size() % kWord == 0;
-  for (const uint64_t word : words(index)) {
-    const auto offset = static_cast<int64_t>(word);
-    valid = valid && offset >= (offsets.empty() ? 0 : offsets.back());
-    offsets.push_back(offset);
-  }
-  if (!valid || offsets[0] != 0) offsets.clear();
-  return offsets;
-}
-
-// ---- files ----------------------------------------------------------------------------
-
-MapOutputFiles::Loaded MapOutputFiles::load(const std::string& index_path,
-                                            const std::string& checksum_path) {
-  {
-    net::Lock lock(mutex_);
-    if (const auto it = cache_.find(index_path); it != cache_.end()) return {it->second};
-  }
-  const Result<std::optional<net::FileStat>> stat = files_.stat(index_path);
-  if (stat && !*stat) return {Error{"there is no " + index_path}, true};
-  const Result<Payload> bytes = read_file(files_, index_path);
-  if (!bytes) return {bytes.error()};
-  auto index = std::make_shared<Index>();
-  index->offsets = map_output_offsets(bytes->view());
-  if (index->offsets.empty())
-    return {Error{index_path + " is corrupted due to DISK_ISSUE: it is no list of offsets"}};
-  if (const Result<Payload> sums = read_file(files_, checksum_path);
-      sums && sums->size() == (index->offsets.size() - 1) * kWord)
-    index->checksums = words(sums->view());
-  const auto cost = static_cast<int64_t>((index->offsets.size() + index->checksums.size()) * kWord);
-  net::Lock lock(mutex_);
-  if (cached_ + cost > cache_bytes_) {
-    cache_.clear();
-    cached_ = 0;
-  }
-  if (cost <= cache_bytes_ && cache_.emplace(index_path, index).second) cached_ += cost;
-  return {IndexPtr(index)};
-}
-
-void MapOutputFiles::forget(const std::string& index_path) {
-  net::Lock lock(mutex_);
-  const auto it = cache_.find(index_path);
-  if (it == cache_.end()) return;
-  cached_ -=
-      static_cast<int64_t>((it->second->offsets.size() + it->second->checksums.size()) * kWord);
-  cache_.erase(it);
-}
-
-Result<Payload> MapOutputFiles::checked(const Index& index, const BlockId& block,
-                                        Payload bytes) const {
-  if (index.checksums.empty()) return bytes;
-  const auto [first, last] = range(block);
-  for (size_t r = first; r < last; ++r) {
-    const std::string_view part =
-        bytes.view().substr(static_cast<size_t>(index.offsets[r] - index.offsets[first]),
-                            static_cast<size_t>(index.offsets[r + 1] - index.offsets[r]));
-    if (checksum(bytes, part) != index.checksums[r])
-      return Error{block_name(block) +
-                   " is corrupted due to DISK_ISSUE: the checksum of partition " +
-                   std::to_string(r) + " is not the one written"};
-  }
-  return bytes;
-}
-
-MapOutputFiles::Outcome MapOutputFiles::read(const std::vector<std::string>& directories,
-                                             size_t sub_directories, const BlockId& block) {
-  const ShuffleId shuffle{block.owner};
-  const auto path = [&](const std::string& name) {
-    return block_path(directories, sub_directories, name);
-  };
-  const Loaded loaded = load(path(shuffle_index_file(shuffle, block.number)),
-                             path(checksum_file(shuffle, block.number)));
-  if (!loaded.index) return {loaded.index.error(), loaded.missing};
-  const Index& index = **loaded.index;
-  const auto [first, last] = range(block);
-  if (last >= index.offsets.size()) return {no_such_partition(block, index.offsets.size() - 1)};
-  const int64_t length = index.offsets[last] - index.offsets[first];
-  if (length == 0) return {Payload()};
-  const Result<std::unique_ptr<net::ReadFile>> data =
-      files_.open(path(shuffle_data_file(shuffle, block.number)));
-  if (!data) return {data.error()};
-  Result<Payload> bytes = (*data)->view(index.offsets[first], length);
-  if (!bytes)
-    return {Error{block_name(block) + " is corrupted due to DISK_ISSUE: " + bytes.error().message}};
-  return {checked(index, block, std::move(*bytes))};
-}
-
-Result<std::vector<int64_t>> MapOutputFiles::lengths(const std::string& data_path,
-                                                     const std::string& index_path,
-                                                     int32_t num_reduces) {
-  forget(index_path);
-  const Loaded loaded = load(index_path, "");
-  forget(index_path);
-  if (!loaded.index) return loaded.index.error();
-  const std::vector<int64_t>& offsets = (*loaded.index)->offsets;
-  const Result<std::optional<net::FileStat>> data = files_.stat(data_path);
-  if (!data) return data.error();
-  const int64_t size = *data ? (*data)->size : 0;
-  if (offsets.size() != static_cast<size_t>(num_reduces) + 1 || offsets.back() != size)
-    return Error{index_path + " does not fit " + data_path};
-  return lengths_of(offsets);
-}
 
 // ---- writing --------------------------------------------------------------------------
 
@@ -359,9 +210,8 @@ std::string MapOutputStore::commit_checksums(ShuffleId shuffle, int64_t map_id,
                                              const std::vector<uint64_t>& checksums) {
   Result<std::string> path = disk_.path_for_writing(checksum_file(shuffle, map_id));
   if (!options_.checksum || !path) return disk_.path(checksum_file(shuffle, map_id));
-  Bytes sums;
-  for (const uint64_t sum : checksums) put_word(sums, sum);
-  if (auto file = write_file(files_, *path, sums, options_.sync)) (void)(*file)->commit();
+  if (auto file = write_file(files_, *path, map_output_words(checksums), options_.sync))
+    (void)(*file)->commit();
   return *path;
 }
 
@@ -395,7 +245,7 @@ Result<Payload> MapOutputStore::read(const BlockId& block) {
 /// outputs come in the time of a few, and what the next readers will ask for lies behind them.
 void MapOutputStore::prefetch(const BlockId& block, const std::vector<const Output*>& found) {
   constexpr size_t kBehind = 128;
-  const auto [first, last] = range(block);
+  const auto [first, last] = partitions_of(block);
   for (const Output* output : found) {
     if (!output || !output->memory || last >= output->memory->offsets.size()) continue;
     const char* bytes = output->memory->bytes.view().data();
@@ -448,7 +298,7 @@ MapOutputStore::Found MapOutputStore::found_in(const Outputs& outputs, int64_t m
 }
 
 Result<std::string_view> MapOutputStore::part_of(const BlockId& block, const InMemory& memory) {
-  const auto [first, last] = range(block);
+  const auto [first, last] = partitions_of(block);
   if (last >= memory.offsets.size()) return no_such_partition(block, memory.offsets.size() - 1);
   const uint32_t from = memory.offsets[first];
   return memory.bytes.view().substr(from, memory.offsets[last] - from);
@@ -468,9 +318,7 @@ Result<Payload> MapOutputStore::read_found(const BlockId& block, Found output) {
 Result<Payload> MapOutputStore::read_index(const BlockId& block, const InMemory* memory) {
   if (!memory)
     return read_file(files_, disk_.path(shuffle_index_file(ShuffleId{block.owner}, block.number)));
-  Bytes index;
-  for (const uint32_t offset : memory->offsets) put_word(index, offset);
-  return Payload(std::move(index));
+  return Payload(map_output_words(memory->offsets));
 }
 
 void MapOutputStore::remove(ShuffleId shuffle) {

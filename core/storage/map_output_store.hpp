@@ -1,9 +1,4 @@
-// Map outputs of this process: small ones in memory, others as data, index and checksum files that
-// readers of the same host open themselves.
-//
-//   shuffle_S_M_0.data            bytes of partition 0, 1, … one after the other
-//   shuffle_S_M_0.index           P+1 big-endian 64-bit offsets, the first is 0
-//   shuffle_S_M_0.checksum.XXH3   P big-endian 64-bit checksums, one a partition
+// Map outputs of this process: small ones in memory, others as files (map_output_files.hpp).
 //
 // Source: Spark IndexShuffleBlockResolver 4.3.
 #pragma once
@@ -19,62 +14,20 @@
 
 #include "core/storage/block_id.hpp"
 #include "core/storage/disk_store.hpp"
+#include "core/storage/map_output_files.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
 
 namespace tinderbox::core {
 
-/// What an index says: where each partition begins, and where the last one ends. Empty: it is no
-/// index.
-std::vector<int64_t> map_output_offsets(std::string_view index);
-
-/// Reads partitions of committed outputs from files, of this or another process of the same host.
-/// Errors: no such output (`missing` in the outcome), unreadable, or corrupted. Thread: any.
-class MapOutputFiles {
- public:
-  /// `cache_bytes`: how much of the indexes is kept.
-  explicit MapOutputFiles(net::Files& files, int64_t cache_bytes = 8 << 20)
-      : files_(files), cache_bytes_(cache_bytes) {}
-
-  struct Outcome {
-    Result<Payload> bytes;
-    bool missing = false;  // there is no such file: it may be in the memory of its owner
-  };
-  /// `block` is a Shuffle or a ShuffleRange.
-  Outcome read(const std::vector<std::string>& directories, size_t sub_directories,
-               const BlockId& block);
-  /// Lengths of the partitions of a valid pair. Errors: there is none.
-  Result<std::vector<int64_t>> lengths(const std::string& data_path, const std::string& index_path,
-                                       int32_t num_reduces);
-  /// Indexes of files that were replaced or removed are read again.
-  void forget(const std::string& index_path);
-
- private:
-  struct Index {
-    std::vector<int64_t> offsets;     // P + 1
-    std::vector<uint64_t> checksums;  // P, or none
-  };
-  using IndexPtr = std::shared_ptr<const Index>;
-  struct Loaded {
-    Result<IndexPtr> index;
-    bool missing = false;
-  };
-  Loaded load(const std::string& index_path, const std::string& checksum_path);
-  Result<Payload> checked(const Index& index, const BlockId& block, Payload bytes) const;
-
-  net::Files& files_;
-  const int64_t cache_bytes_;
-  net::Mutex mutex_;
-  std::map<std::string, IndexPtr> cache_ GUARDED_BY(mutex_);
-  int64_t cached_ GUARDED_BY(mutex_) = 0;
-};
-
 struct MapOutputOptions {
   int64_t max_in_memory_output = 0;  // tinderbox.shuffle.maxInMemoryOutput
   int64_t max_memory = 0;  // for all outputs in memory together; beyond it they go to files
   bool checksum = true;    // spark.shuffle.checksum.enabled
   bool sync = false;       // spark.shuffle.sync
+  /// See MapOutputFiles.
+  int64_t index_cache = 8 << 20;
 };
 
 /// One output that is being written. Thread: one task's. Dropped unless committed.
@@ -97,7 +50,7 @@ class MapOutputStore {
                  MapOutputOptions options)
       : disk_(disk),
         files_(files),
-        reader_(files),
+        reader_(files, options.index_cache),
         sub_directories_(sub_directories),
         options_(options) {}
 

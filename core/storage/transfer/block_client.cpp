@@ -49,6 +49,7 @@ void BlockClient::on(Event event, Time now, Effects& out) {
   for (const uint64_t id : std::exchange(may_want_more_, {}))
     if (const auto request = requests_.find(id); request != requests_.end())
       ask_more(id, request->second, now, out);
+  for (const uint64_t id : std::exchange(have_room_, {})) open(links_.at(id), now, out);
 }
 
 // ---- what is asked for ----------------------------------------------------------------
@@ -133,6 +134,7 @@ void BlockClient::ask(uint64_t request, Waiting waiting, std::vector<uint64_t>& 
   stream.link = waiting.link;
   stream.want = std::move(waiting.want);
   ++link.owed;
+  // A link where others wait is in `opening` already, or has no room.
   if (link.state == Link::State::Open && link.opening.empty()) opening.push_back(waiting.link);
   link.opening.push_back(number);
   if (link.state != Link::State::Idle) return;
@@ -140,18 +142,24 @@ void BlockClient::ask(uint64_t request, Waiting waiting, std::vector<uint64_t>& 
   out.push_back(Connect{waiting.link, link.address});
 }
 
+/// As many as there is room for: what is left goes on when one that was sent ends.
 void BlockClient::open(Link& link, Time now, Effects& out) {
-  std::vector<uint64_t> streams = std::exchange(link.opening, {});
-  std::erase_if(streams, [&](uint64_t number) { return !streams_.contains(number); });
   // Silence counts from the first open request on.
-  if (link.owed == streams.size()) link.heard = now;
+  if (link.sent == 0) link.heard = now;
   OpenBlocks m{options_.who, {}, options_.chunk, options_.credit};
-  for (const uint64_t number : streams) {
-    m.wishes.push_back({number, streams_.at(number).want.block});
-    if (m.wishes.size() < kAskedTogether && number != streams.back()) continue;
+  while (!link.opening.empty() && link.sent < options_.max_open) {
+    const uint64_t number = link.opening.front();
+    link.opening.pop_front();
+    const auto stream = streams_.find(number);
+    if (stream == streams_.end()) continue;  // ended since
+    stream->second.sent = true;
+    ++link.sent;
+    m.wishes.push_back({number, stream->second.want.block});
+    if (m.wishes.size() < kAskedTogether) continue;
     out.push_back(Send<ToBlocks>{link.peer, m});
     m.wishes.clear();
   }
+  if (!m.wishes.empty()) out.push_back(Send<ToBlocks>{link.peer, std::move(m)});
 }
 
 // ---- links ----------------------------------------------------------------------------
@@ -209,11 +217,13 @@ std::vector<uint64_t> BlockClient::numbers_of(Is is) const {
 void BlockClient::lose(uint64_t id, Link& link, const std::string& why, Effects& out) {
   link.peer = 0;
   ++link.incarnation;
+  link.sent = 0;
   link.opening.clear();
-  std::vector<uint64_t> given_up;
+  std::deque<uint64_t> given_up;
   for (const uint64_t old : numbers_of([id](const Stream& s) { return s.link == id; })) {
     auto node = streams_.extract(old);
     forget_received(old, node.mapped(), out);
+    node.mapped().sent = false;
     const uint64_t number = node.key() = next_stream_++;
     const bool again = node.mapped().retries++ < options_.max_retries;
     (again ? link.opening : given_up).push_back(number);
@@ -319,6 +329,7 @@ void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effect
   }
   out.push_back(Log{Level::Warn, text + "; it is fetched again"});
   const uint64_t number = next_stream_++;
+  release(stream);
   streams_.erase(old);
   streams_[number] = std::move(stream);
   link.opening.push_back(number);
@@ -355,13 +366,22 @@ void BlockClient::on_file_failed(const FileFailed& e, Effects& out) {
 }
 
 void BlockClient::close(uint64_t number) {
-  const Stream stream = std::move(streams_.extract(number).mapped());
+  Stream stream = std::move(streams_.extract(number).mapped());
   --links_.at(stream.link).owed;
+  release(stream);
   const auto request = requests_.find(stream.request);
   if (request == requests_.end()) return;
   --request->second.asked;
   --request->second.per_link[stream.link];
   may_want_more_.insert(stream.request);
+}
+
+/// It ended, or begins anew: its link has room for another one.
+void BlockClient::release(Stream& stream) {
+  if (!std::exchange(stream.sent, false)) return;
+  Link& link = links_.at(stream.link);
+  --link.sent;
+  if (!link.opening.empty()) have_room_.insert(stream.link);
 }
 
 void BlockClient::on_end(uint64_t id, Effects& out) {
@@ -374,8 +394,8 @@ void BlockClient::on_end(uint64_t id, Effects& out) {
     Stream stream = std::move(streams_.extract(number).mapped());
     Link& link = links_.at(stream.link);
     --link.owed;
-    if (link.state == Link::State::Open)
-      out.push_back(Send<ToBlocks>{link.peer, CancelStream{number}});
+    if (stream.sent) out.push_back(Send<ToBlocks>{link.peer, CancelStream{number}});
+    release(stream);
     forget_received(number, stream, out);
   }
 }

@@ -5,6 +5,7 @@
 // address; a link that is lost, or silent for too long while it owes something, is opened again
 // after a while and all its streams start anew under fresh numbers, so that what an earlier
 // connection still delivers means nothing. A block that arrives damaged is asked for once more.
+// A link has only so many streams open at once: its further ones wait until earlier ones end.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,9 @@ struct BlockClientOptions {
   Duration silence{};           // spark.shuffle.io.connectionTimeout
   int64_t chunk = 1 << 20;
   int64_t credit = 4 << 20;
+  /// Streams of one link at once. Must be below BlockServerOptions::max_streams: a peer that has
+  /// more is dropped.
+  size_t max_open = 1 << 15;
   int64_t to_memory = INT64_MAX;  // spark.network.maxRemoteBlockSizeFetchToMem: larger ones go to
                                   // files
   uint64_t seed = 0;              // from which address a request begins
@@ -111,6 +115,7 @@ class BlockClient {
     uint64_t request = 0;
     uint64_t link = 0;
     WantedBlock want;
+    bool sent = false;  // the peer was asked for it, on the connection that the link has
     int32_t retries = 0;
     bool refetched = false;
     int64_t total = -1;
@@ -135,9 +140,11 @@ class BlockClient {
     PeerId peer = 0;
     uint64_t incarnation = 0;
     Time heard{};
-    bool watched = false;           // a Silence timer is set
-    size_t owed = 0;                // streams
-    std::vector<uint64_t> opening;  // of those, or ended since: to be opened together
+    bool watched = false;          // a Silence timer is set
+    size_t owed = 0;               // streams
+    size_t sent = 0;               // of those; 0 unless Open
+    std::deque<uint64_t> opening;  // the others, and some that ended since: to be opened together,
+                                   // when Open as soon as there is room
   };
 
   void on_fetch(FetchBlocks& e, Time now, Effects& out);
@@ -160,6 +167,7 @@ class BlockClient {
   void finish(uint64_t stream, Result<Payload> bytes, Effects& out);
   void finish_file(uint64_t stream, Effects& out);
   void close(uint64_t stream);
+  void release(Stream& stream);
   Stream* find(PeerId from, uint64_t stream, Time now);
   template <class Is>
   std::vector<uint64_t> numbers_of(Is is) const;
@@ -172,6 +180,7 @@ class BlockClient {
   std::map<std::string, uint64_t> link_of_;
   std::map<PeerId, uint64_t> link_of_peer_;
   std::set<uint64_t> may_want_more_;  // requests that got a block in this event
+  std::set<uint64_t> have_room_;      // links that may open more of their streams since this event
   uint64_t next_stream_ = 1;
   uint64_t next_link_ = 1;
 };

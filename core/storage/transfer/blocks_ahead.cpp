@@ -1,12 +1,10 @@
 #include "core/storage/transfer/blocks_ahead.hpp"
 
-#include <algorithm>
-
 namespace tinderbox::core {
 
 bool BlocksAhead::begin(int64_t stage, uint64_t request, const std::string& block,
                         const std::string& from, int64_t size) {
-  const int64_t weight = std::max<int64_t>(size, 1);
+  const int64_t weight = weight_of(size);
   if (weight > room_) return false;
   const auto [it, fresh] = blocks_.try_emplace(block);
   if (!fresh) return false;
@@ -63,7 +61,7 @@ std::optional<BlocksAhead::Reader> BlocksAhead::arrived(uint64_t request, const 
   Block& kept = it->second;
   kept.here = true;
   kept.bytes = *bytes;
-  const int64_t weight = std::max<int64_t>(static_cast<int64_t>(bytes->size()), 1);
+  const int64_t weight = weight_of(static_cast<int64_t>(bytes->size()));
   room_ += kept.weight - weight;
   kept.weight = weight;
   return std::nullopt;

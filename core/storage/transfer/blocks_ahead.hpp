@@ -6,6 +6,7 @@
 // nobody comes for is dropped with the stage that expected it, or with its shuffle. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,14 @@ namespace tinderbox::core {
 class BlocksAhead {
  public:
   explicit BlocksAhead(int64_t max_bytes) : room_(max_bytes) {}
+
+  /// What a block that is on its way or kept costs beside its bytes: 8 MiB of room are for no more
+  /// than some 30,000 blocks, however small they are. Unit: bytes.
+  static constexpr int64_t kPerBlock = 256;
+  /// What a block of `size` bytes takes of the room.
+  static constexpr int64_t weight_of(int64_t size) {
+    return std::max<int64_t>(size, 0) + kPerBlock;
+  }
 
   /// Who waits for a block that is coming: the `index`th of a request.
   struct Reader {

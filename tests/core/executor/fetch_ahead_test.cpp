@@ -45,11 +45,12 @@ void wait_for_room(ShuffleProcess& p, int64_t bytes) {
   while (p.transfer->room_ahead() != bytes) std::this_thread::yield();
 }
 
-constexpr int64_t kRoom = 10'000;
+constexpr int64_t kRoom = 20'000;
 /// What a block of `write` has, which is less than its status says: it shows whether it came.
 constexpr int64_t kSize = 100;
-/// What two of them have that come as one group.
-constexpr int64_t kPair = 2 * (kSize + 4);
+/// What it takes of the room; what two of them do that come as one group.
+constexpr int64_t kWeight = BlocksAhead::weight_of(kSize);
+constexpr int64_t kPairWeight = BlocksAhead::weight_of(2 * (kSize + 4));
 Bytes content(char letter) { return Bytes(kSize - 1, letter); }
 
 }  // namespace
@@ -88,12 +89,12 @@ TEST_CASE(
     if (!known) b.services->expect(7, reads);
     b.services->on_driver_message(ToExecutor{all});
     if (known) b.services->expect(7, reads);
-    wait_for_room(b, kRoom - 2 * kPair);  // those of its own process need none
+    wait_for_room(b, kRoom - 2 * kPairWeight);  // those of its own process need none
     a.transfer->stop();
     CHECK(read(b, all, 0) == "xyz");
     CHECK(read(b, all, 0) == "!y!");  // each goes to one reader
     CHECK(read(b, all, 1) == "!y!");  // nobody expected it
-    CHECK(b.transfer->room_ahead() == kRoom - kPair);
+    CHECK(b.transfer->room_ahead() == kRoom - kPairWeight);
     if (stage_ends)
       b.services->forget_program(7);
     else
@@ -114,7 +115,7 @@ TEST_CASE("blocks of its own, however many, take no room from those of others", 
   CHECK(wants[0].block == "shuffle_1_1_0");
   b.services->on_driver_message(ToExecutor{all});
   b.services->expect(7, {{ShuffleId{1}, 0}, {ShuffleId{1}, 1}});
-  wait_for_room(b, kRoom - 2 * kSize);
+  wait_for_room(b, kRoom - 2 * kWeight);
   a.transfer->stop();
   CHECK(read(b, all, 1).front() == 'x');
 }
@@ -130,7 +131,8 @@ TEST_CASE("what many tasks of several stages will read comes, in however many re
   b.services->expect(7, early);
   b.services->expect(8, late);
   b.services->on_driver_message(ToExecutor{all});
-  wait_for_room(b, kRoom - kReducers * kSize - (kReducers - 10));  // two digits from the tenth on
+  // Two digits from the tenth on.
+  wait_for_room(b, kRoom - kReducers * kWeight - (kReducers - 10));
   a.transfer->stop();
   b.services->forget_program(8);
   for (int32_t r = 0; r < kReducers; ++r) CHECK(read(b, all, r) == (r < 30 ? "x" : "!"));
@@ -144,7 +146,7 @@ TEST_CASE("adjacent partitions go ahead, and come, as one block of each output",
   const ShuffleRead read{ShuffleId{1}, 0, 3};
   b.services->on_driver_message(ToExecutor{all});
   b.services->expect(7, {read});
-  wait_for_room(b, kRoom - 2 * 3 * kSize);
+  wait_for_room(b, kRoom - 2 * BlocksAhead::weight_of(3 * kSize));
   a.transfer->stop();
   c.transfer->stop();
   const std::vector<BlockWant> wants = shuffle_wants(all, read, *b.services).blocks;
@@ -182,7 +184,7 @@ TEST_CASE(
     all.statuses[0]->location = holder.id;
     CHECK(read(b, all, 0) == "x");
     b.services->on_driver_message(ToExecutor{all});
-    if (epoch == 2) wait_for_room(b, kRoom - 2 * kSize);
+    if (epoch == 2) wait_for_room(b, kRoom - 2 * kWeight);
     CHECK(read(b, all, 1) == "x");
     b.services->forget_program(7);
   }
@@ -201,14 +203,14 @@ TEST_CASE("what can't be had ahead is no error until a task asks", "[fetch_ahead
 
 TEST_CASE("a missing output, or no room, leaves the rest to the task itself", "[fetch_ahead]") {
   tinderbox::test::FakeFiles files;
-  ShuffleProcess a(files, "1", 0), b(files, "2", 2 * kSize);
+  ShuffleProcess a(files, "1", 0), b(files, "2", 2 * kWeight);
   MapOutputs all = outputs({a.write(1, content('x'))});
   all.statuses.emplace_back();
   b.services->on_driver_message(ToExecutor{all});
   b.services->expect(7, {{ShuffleId{1}, 0}, {ShuffleId{1}, 1}, {ShuffleId{1}, 2}});
-  wait_for_room(b, kSize);  // two as large as it was said to be did not fit
+  wait_for_room(b, kWeight);  // two as large as it was said to be did not fit
   for (int32_t r = 0; r < 3; ++r) CHECK(read(b, all, r) == "x?");
-  CHECK(b.transfer->room_ahead() == 2 * kSize);
+  CHECK(b.transfer->room_ahead() == 2 * kWeight);
 }
 
 TEST_CASE("of what has no room only the first is passed over, whose task runs and asks by itself",
@@ -217,11 +219,12 @@ TEST_CASE("of what has no room only the first is passed over, whose task runs an
     std::vector<ShuffleRead> reads;
     int64_t room = 0;
   };
+  const int64_t room = kWeight + kSize;
   const ShuffleRead large{ShuffleId{1}, 0, 3}, small{ShuffleId{1}, 2};
   for (const Case& c : {Case{{large, small, small}, kSize}, Case{{small, large, small}, kSize},
-                        Case{{large, large, small}, 2 * kSize}}) {
+                        Case{{large, large, small}, room}}) {
     tinderbox::test::FakeFiles files;
-    ShuffleProcess a(files, "1", 0), b(files, "2", 2 * kSize);
+    ShuffleProcess a(files, "1", 0), b(files, "2", room);
     const MapOutputs all = outputs({a.write(1, content('x'))});
     b.services->on_driver_message(ToExecutor{all});
     b.services->expect(7, c.reads);
@@ -238,7 +241,7 @@ TEST_CASE("reads of a program that is over are forgotten", "[fetch_ahead]") {
   b.services->expect(8, {{ShuffleId{1}, 1}});
   b.services->forget_program(7);
   b.services->on_driver_message(ToExecutor{all});
-  wait_for_room(b, kRoom - kSize);
+  wait_for_room(b, kRoom - kWeight);
   a.transfer->stop();
   CHECK(read(b, all, 0) == "!");
   CHECK(read(b, all, 1) == "x");

@@ -1,8 +1,10 @@
 // Files in memory that can be lost, torn or full.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -38,6 +40,14 @@ class FakeFiles : public net::Files {
     }
     return found;
   }
+  /// So far, of the files whose paths contain `part`.
+  int64_t bytes_read(const std::string& part) {
+    std::lock_guard lock(mutex_);
+    int64_t sum = 0;
+    for (const auto& [path, bytes] : read_)
+      if (path.find(part) != std::string::npos) sum += bytes->load();
+    return sum;
+  }
   void flip(const std::string& part, size_t at) {
     Content& content = files.at(path_of(part));
     content = std::make_shared<std::string>(*content);
@@ -49,7 +59,9 @@ class FakeFiles : public net::Files {
     ++opened;
     const auto it = files.find(path);
     if (it == files.end()) return Error{"cannot open " + path + ": No such file or directory"};
-    std::unique_ptr<net::ReadFile> file = std::make_unique<Reading>(it->second);
+    Counter& read = read_[path];
+    if (!read) read = std::make_shared<std::atomic<int64_t>>(0);
+    std::unique_ptr<net::ReadFile> file = std::make_unique<Reading>(it->second, read);
     return file;
   }
   Result<std::unique_ptr<net::WriteFile>> create(const std::string& path) override {
@@ -106,6 +118,8 @@ class FakeFiles : public net::Files {
   int opened = 0;
 
  private:
+  using Counter = std::shared_ptr<std::atomic<int64_t>>;
+
   static int64_t size_of(const Content& c) { return static_cast<int64_t>(c->size()); }
   int64_t used() const {
     int64_t sum = 0;
@@ -115,20 +129,24 @@ class FakeFiles : public net::Files {
 
   class Reading : public net::ReadFile {
    public:
-    explicit Reading(Content content) : content_(std::move(content)) {}
+    Reading(Content content, Counter read) : content_(std::move(content)), read_(std::move(read)) {}
     Result<size_t> read_at(int64_t offset, char* to, size_t n) override {
       if (static_cast<size_t>(offset) >= content_->size()) return size_t{0};
-      return content_->copy(to, n, static_cast<size_t>(offset));
+      const size_t got = content_->copy(to, n, static_cast<size_t>(offset));
+      *read_ += static_cast<int64_t>(got);
+      return got;
     }
     int64_t size() const override { return size_of(content_); }
     Result<Payload> view(int64_t offset, int64_t length) override {
       if (offset + length > size()) return Error{"it is too short"};
+      *read_ += length;
       return Payload(content_, std::string_view(*content_).substr(static_cast<size_t>(offset),
                                                                   static_cast<size_t>(length)));
     }
 
    private:
     Content content_;
+    Counter read_;
   };
 
   class Writing : public net::WriteFile {
@@ -180,6 +198,7 @@ class FakeFiles : public net::Files {
   }
 
   std::mutex mutex_;
+  std::map<std::string, Counter> read_;
 };
 
 }  // namespace tinderbox::test

@@ -6,6 +6,19 @@ using namespace tinderbox;
 using namespace tinderbox::core;
 using namespace tinderbox::core::test;
 
+namespace {
+
+/// With the first no index is kept, and of each only what a block needs is read.
+constexpr int64_t kIndexCaches[] = {0, 8 << 20};
+
+BlockManagerOptions with_index_cache(int64_t bytes) {
+  BlockManagerOptions options = Store::usual();
+  options.map_outputs.index_cache = bytes;
+  return options;
+}
+
+}  // namespace
+
 TEST_CASE("a small map output stays in memory and makes no file", "[storage]") {
   Store s;
   CHECK(*write(s.blocks->map_outputs(), 1, 7, {"ab", "", "cde"}) == std::vector<int64_t>{2, 0, 3});
@@ -128,29 +141,109 @@ TEST_CASE("B38 a first attempt in memory is kept when the second is too large fo
 
 TEST_CASE("a torn index or data file is replaced by the next attempt", "[storage]") {
   for (const char* torn : {"0.index", "0.data"}) {
-    CAPTURE(torn);
-    Store s;
-    s.files.tear = torn;
-    REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"first attempt", ""}));
-    CHECK(read(*s.blocks, "shuffle_1_7_0").find("corrupted due to DISK_ISSUE") !=
-          std::string::npos);
-    s.files.tear.clear();
-    CHECK(*write(s.blocks->map_outputs(), 1, 7, {"second", "attempt"}) ==
-          std::vector<int64_t>{6, 7});
-    CHECK(read(*s.blocks, "shuffle_1_7_0") == "second");
-    CHECK(read(*s.blocks, "shuffle_1_7_1") == "attempt");
+    for (const int64_t index_cache : kIndexCaches) {
+      CAPTURE(torn, index_cache);
+      Store s(with_index_cache(index_cache));
+      s.files.tear = torn;
+      REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"first attempt", ""}));
+      CHECK(read(*s.blocks, "shuffle_1_7_0").find("corrupted due to DISK_ISSUE") !=
+            std::string::npos);
+      s.files.tear.clear();
+      CHECK(*write(s.blocks->map_outputs(), 1, 7, {"second", "attempt"}) ==
+            std::vector<int64_t>{6, 7});
+      CHECK(read(*s.blocks, "shuffle_1_7_0") == "second");
+      CHECK(read(*s.blocks, "shuffle_1_7_1") == "attempt");
+    }
   }
 }
 
 TEST_CASE("B40 a byte flipped in a data file is found by the partition's checksum", "[storage]") {
-  Store s;
-  REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"partition 0", "partition 1"}));
-  s.files.flip("0.data", 13);
-  CHECK(read(*s.blocks, "shuffle_1_7_0") == "partition 0");
-  CHECK(read(*s.blocks, "shuffle_1_7_1") ==
-        "error: shuffle_1_7_1 is corrupted due to DISK_ISSUE: the checksum of partition 1 is not "
-        "the one written");
-  CHECK(read(*s.blocks, "shuffle_1_7_0_2").find("DISK_ISSUE") != std::string::npos);
+  for (const int64_t index_cache : kIndexCaches) {
+    CAPTURE(index_cache);
+    Store s(with_index_cache(index_cache));
+    REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"partition 0", "partition 1"}));
+    s.files.flip("0.data", 13);
+    CHECK(read(*s.blocks, "shuffle_1_7_0") == "partition 0");
+    CHECK(read(*s.blocks, "shuffle_1_7_1") ==
+          "error: shuffle_1_7_1 is corrupted due to DISK_ISSUE: the checksum of partition 1 is not "
+          "the one written");
+    CHECK(read(*s.blocks, "shuffle_1_7_0_2").find("DISK_ISSUE") != std::string::npos);
+  }
+}
+
+TEST_CASE("a byte flipped in an index is found by its order, the data or a checksum", "[storage]") {
+  struct Case {
+    const char* name;
+    size_t at;
+    const char* block;
+  };
+  const Case cases[] = {
+      {"the first offset is not 0", 7, "shuffle_1_7_0"},
+      {"the partition ends behind the data", 8, "shuffle_1_7_0"},
+      {"the partition begins behind its end", 8, "shuffle_1_7_1"},
+      {"the partition is too short", 15, "shuffle_1_7_0"},
+      {"the partition begins too early", 15, "shuffle_1_7_1"},
+  };
+  for (const int64_t index_cache : kIndexCaches) {
+    for (const Case& c : cases) {
+      CAPTURE(index_cache, c.name);
+      Store s(with_index_cache(index_cache));
+      REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"partition 0", "partition 1"}));
+      s.files.flip("0.index", c.at);
+      CHECK(read(*s.blocks, c.block).find("corrupted due to DISK_ISSUE") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("an output whose checksum file is torn is read without it", "[storage]") {
+  for (const int64_t index_cache : kIndexCaches) {
+    CAPTURE(index_cache);
+    Store s(with_index_cache(index_cache));
+    s.files.tear = ".checksum";
+    REQUIRE(write(s.blocks->map_outputs(), 1, 7, {"partition 0", "partition 1"}));
+    CHECK(read(*s.blocks, "shuffle_1_7_1") == "partition 1");
+    CHECK(read(*s.blocks, "shuffle_1_7_0_2") == "partition 0partition 1");
+  }
+}
+
+// ---- the cache of indexes -------------------------------------------------------------
+
+TEST_CASE("of an index that would take much of the cache only what a block needs is read",
+          "[storage]") {
+  constexpr int kOutputs = 20, kPartitions = 1000;
+  Store s(with_index_cache(1 << 20));
+  const auto part = [](int map, int reduce) {
+    return std::to_string(map) + "/" + std::to_string(reduce) + " ";
+  };
+  for (int map = 0; map < kOutputs; ++map) {
+    std::vector<std::string> parts;
+    for (int reduce = 0; reduce < kPartitions; ++reduce) parts.push_back(part(map, reduce));
+    REQUIRE(write(s.blocks->map_outputs(), 1, map, parts));
+  }
+  for (const int reduce : {0, 1, kPartitions - 1})
+    for (int map = 0; map < kOutputs; ++map)
+      CHECK(read(*s.blocks, shuffle_block(ShuffleId{1}, map, reduce)) == part(map, reduce));
+  CHECK(s.files.bytes_read(".index") == 3 * kOutputs * 16);
+  CHECK(s.files.bytes_read(".checksum") == 3 * kOutputs * 8);
+  CHECK(read(*s.blocks, "shuffle_1_7_4_7") == part(7, 4) + part(7, 5) + part(7, 6));
+  const std::string none = " was asked for, but that map output has only 1000 partitions";
+  for (const std::string block : {"shuffle_1_7_1000", "shuffle_1_7_999_1001"})
+    CHECK(read(*s.blocks, block) == "error: " + block + none);
+}
+
+TEST_CASE("an index for which there is no room takes that of one other, not of all", "[storage]") {
+  constexpr int kOutputs = 342;  // of 24 bytes each: one more than fits
+  Store s(with_index_cache(8 << 10));
+  for (int map = 0; map < kOutputs; ++map)
+    REQUIRE(write(s.blocks->map_outputs(), 1, map, {"in a file"}));
+  const auto read_all = [&] {
+    const int64_t before = s.files.bytes_read(".index");
+    for (int map = 0; map < kOutputs; ++map)
+      CHECK(read(*s.blocks, shuffle_block(ShuffleId{1}, map, 0)) == "in a file");
+    return s.files.bytes_read(".index") - before;
+  };
+  CHECK(read_all() == kOutputs * 16);
+  CHECK(read_all() < kOutputs * 16 / 2);
 }
 
 TEST_CASE("a map output that can't be committed leaves no files", "[storage]") {

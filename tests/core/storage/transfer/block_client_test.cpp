@@ -342,6 +342,108 @@ TEST_CASE("an ended request is cancelled and delivers nothing more", "[block_cli
 
 namespace {
 
+/// Two requests of five blocks each at a peer of which three may be open at once.
+Fetching three_open() {
+  BlockClientOptions o = Fetching::usual();
+  o.max_open = 3;
+  Fetching f(o);
+  const auto fetch = [&](uint64_t request, const std::string& name) {
+    std::vector<WantedBlock> blocks;
+    for (size_t i = 0; i < 5; ++i) blocks.push_back({i, "a:1", name + std::to_string(i), 1});
+    f.feed(FetchBlocks{request, blocks});
+  };
+  fetch(1, "a");
+  fetch(2, "b");
+  CHECK(f.done() == Lines{"connect a:1", "open a0@1", "open a1@1", "open a2@1"});
+  return f;
+}
+
+/// Delivers all blocks that are opened, the first `ended` of which are no more; at most three are
+/// open at any time.
+void deliver_all(Fetching& f, size_t ended) {
+  for (; ended < f.opened.size(); ++ended) {
+    CHECK(f.opened.size() <= ended + 3);
+    f.chunk(f.last_peer, f.opened[ended].stream, 0, 1, "!");
+  }
+  CHECK(f.client.streams() == 0);
+}
+
+/// Those blocks come in one message.
+void come_together(Fetching& f, const Lines& blocks) {
+  BlockChunks come;
+  for (const std::string& block : blocks)
+    come.chunks.push_back({f.stream(block), 0, 1, XXH3_64bits("!", 1), text("!")});
+  f.feed(Received<FromBlocks>{1, come});
+}
+
+int64_t delivered(const Lines& log) {
+  return std::count_if(log.begin(), log.end(),
+                       [](const std::string& line) { return line.starts_with("deliver "); });
+}
+
+}  // namespace
+
+TEST_CASE("a peer has so many streams open at once, the others wait until one ends",
+          "[block_client]") {
+  Fetching f = three_open();
+  f.chunk(1, f.stream("a1"), 0, 1, "!");
+  CHECK(f.done() == Lines{"deliver 1 !", "open a3@1"});
+  SECTION("the connection is lost: none is open any more") {
+    f.feed(PeerLost{1});
+    f.wait(5s);
+    CHECK(f.done() == Lines{"connect a:1", "open a0@2", "open a2@2", "open a3@2"});
+    deliver_all(f, 4);
+    CHECK(delivered(f.done()) == 9);
+  }
+  SECTION("several that end together make way together") {
+    const size_t before = f.asked;
+    come_together(f, {"a0", "a2", "a3"});
+    CHECK(f.asked == before + 1);
+    CHECK(f.opened.size() == 7);
+    deliver_all(f, 4);
+    CHECK(delivered(f.done()) == 9);
+  }
+  SECTION("what a peer does not have, or came damaged, makes way too") {
+    f.feed(Received<FromBlocks>{1, BlockMissing{f.stream("a0"), "gone"}});
+    CHECK(f.done().back() == "open a4@1");
+    f.chunk(1, f.stream("a2"), 0, 1, "!", true);
+    CHECK(f.done().back() == "open b0@1");
+    f.chunk(1, f.stream("a3"), 0, 1, "!");
+    CHECK(f.done().back() == "open b1@1");
+    deliver_all(f, 4);
+    CHECK(f.opened.back().block == "a2");
+  }
+  SECTION("only what was asked for is cancelled") {
+    f.feed(EndRequest{2});
+    CHECK(f.done().empty());
+    f.feed(FetchBlocks{3, {{0, "a:1", "c", 1}}});
+    CHECK(f.done().empty());
+    f.feed(EndRequest{1});
+    CHECK(f.done() == Lines{"cancel", "cancel", "cancel", "open c@1"});
+    f.chunk(1, f.stream("c"), 0, 1, "!");
+    CHECK(f.client.streams() == 0);
+  }
+}
+
+TEST_CASE("silence counts for streams that others made way for", "[block_client]") {
+  Fetching f = three_open();
+  f.wait(100s);
+  come_together(f, {"a0", "a1", "a2"});
+  CHECK(f.done().back() == "open b0@1");
+  f.wait(119s);
+  CHECK(f.done().empty());
+  f.wait(1s);
+  CHECK(f.done() == Lines{"drop 1"});
+  f.wait(5s);
+  CHECK(f.done() == Lines{"connect a:1", "open a3@2", "open a4@2", "open b0@2"});
+  deliver_all(f, 6);
+  CHECK(delivered(f.done()) == 7);
+  f.wait(10h);
+  CHECK(f.done().empty());
+}
+
+namespace {
+
 /// Fetches block x, which is too large for memory, and has its first chunk.
 Fetching too_large() {
   BlockClientOptions o = Fetching::usual();

@@ -69,6 +69,7 @@ TEST_CASE("settings of block transfer", "[block_transfer]") {
   CHECK(client.retry_wait == 11s);
   CHECK(client.silence == 12s);
   CHECK(usual.to_memory == 200 << 20);
+  CHECK(usual.max_open < block_transfer_options({}).server.max_streams);
 }
 
 TEST_CASE("blocks that are too large for memory come through files of which nothing stays",

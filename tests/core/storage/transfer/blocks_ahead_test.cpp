@@ -19,6 +19,13 @@ constexpr int64_t kRoom = 100;
 ///   leave BLOCK READER, stage STAGE, shuffle S        the room that is left
 class Play {
  public:
+  /// Room for that many blocks whose bytes are kRoom together.
+  explicit Play(int64_t most = 4) : blocks_(kRoom + most * BlocksAhead::kPerBlock), most_(most) {}
+  /// What is left of kRoom.
+  int64_t room() const {
+    const int64_t more = most_ - static_cast<int64_t>(blocks_.size());
+    return blocks_.room() - more * BlocksAhead::kPerBlock;
+  }
   std::string operator()(const std::string& steps) {
     std::istringstream in(steps);
     std::string said;
@@ -30,7 +37,6 @@ class Play {
     }
     return said;
   }
-  BlocksAhead blocks{kRoom};
 
  private:
   static std::string who(const std::optional<BlocksAhead::Reader>& reader, const char* nobody) {
@@ -50,17 +56,17 @@ class Play {
       int64_t size = 0;
       std::string from;
       words >> number >> block >> size >> from;
-      if (!blocks.begin(number, ++request_, block, from, size)) return "no";
+      if (!blocks_.begin(number, ++request_, block, from, size)) return "no";
       begun_[block].push_back(request_);
       return "yes";
     }
     if (verb == "stage" || verb == "shuffle") {
       words >> number;
       if (verb == "stage")
-        blocks.forget_stage(number);
+        blocks_.forget_stage(number);
       else
-        blocks.forget_shuffle(ShuffleId{static_cast<int32_t>(number)});
-      return std::to_string(blocks.room());
+        blocks_.forget_shuffle(ShuffleId{static_cast<int32_t>(number)});
+      return std::to_string(room());
     }
     words >> block;
     if (verb == "take") {
@@ -68,23 +74,25 @@ class Play {
       const BlocksAhead::Reader who = reader(words);
       std::string from;
       words >> from;
-      const BlocksAhead::Taken taken = blocks.take(block, from, who);
+      const BlocksAhead::Taken taken = blocks_.take(block, from, who);
       if (taken.state == State::Here) return std::string(taken.bytes.view());
       return taken.state == State::Coming ? "coming" : "unknown";
     }
     if (verb == "leave") {
-      blocks.leave(block, reader(words));
-      return std::to_string(blocks.room());
+      blocks_.leave(block, reader(words));
+      return std::to_string(room());
     }
     const std::vector<uint64_t>& begun = begun_[block];
     const uint64_t last = begun.empty() ? 0 : begun.back();
-    if (verb == "fail") return who(blocks.arrived(last, block, Error{"lost"}), "forgotten");
+    if (verb == "fail") return who(blocks_.arrived(last, block, Error{"lost"}), "forgotten");
     REQUIRE((verb == "come" || verb == "late"));
     std::string bytes;
     words >> bytes;
     const uint64_t request = verb == "late" ? begun.front() : last;
-    return who(blocks.arrived(request, block, Payload(std::move(bytes))), "kept");
+    return who(blocks_.arrived(request, block, Payload(std::move(bytes))), "kept");
   }
+  BlocksAhead blocks_;
+  const int64_t most_;
   uint64_t request_ = 0;
   std::map<std::string, std::vector<uint64_t>> begun_;
 };
@@ -109,7 +117,6 @@ TEST_CASE("a block that is here or coming goes to one reader", "[blocks_ahead]")
       {"it is here from where it was", "begin 1 b 30 old;come b x;take b 1 new", "yes; kept; x",
        100},
       {"it is counted with the size that it has", "begin 1 b 30;come b 12345", "yes; kept", 95},
-      {"an empty size counts too", "begin 1 b 0", "yes", 99},
       {"it is asked for once", "begin 1 b 30;begin 2 b 30;come b x;begin 1 b 30",
        "yes; no; kept; no", 99},
       {"it comes again after it was taken", "begin 1 b 30;come b x;take b 1;begin 1 b 30",
@@ -130,7 +137,7 @@ TEST_CASE("a block that is here or coming goes to one reader", "[blocks_ahead]")
     CAPTURE(c.name);
     Play play;
     CHECK(play(c.steps) == c.said);
-    CHECK(play.blocks.room() == c.room);
+    CHECK(play.room() == c.room);
   }
 }
 
@@ -162,18 +169,30 @@ TEST_CASE("a reader that left frees its block for the next one", "[blocks_ahead]
 
 TEST_CASE("what does not fit is not asked for; what proves larger leaves less room",
           "[blocks_ahead]") {
-  Play play;
+  Play play(2);
   CHECK(play("begin 1 a 60;begin 1 b 41;begin 1 c 40;begin 1 d 0") == "yes; no; yes; no");
-  CHECK(play("come a 12345678901234567890;begin 1 d 40;begin 1 e 1") == "kept; yes; no");
+  CHECK(play("come a 12345678901234567890;fail c;begin 1 d 81;begin 1 d 80;begin 1 e 0") ==
+        "kept; forgotten; no; yes; no");
   BlocksAhead none(0);
   CHECK_FALSE(none.begin(1, 1, "a", "", 0));
-  BlocksAhead small(10);
+  BlocksAhead small(10 + BlocksAhead::kPerBlock);
   CHECK(small.begin(1, 1, "a", "", 1));
   CHECK_FALSE(small.arrived(1, "a", Payload(Bytes(50, 'x'))));
   CHECK(small.room() == -40);
   CHECK_FALSE(small.begin(1, 2, "b", "", 0));
   CHECK(small.take("a", "", {}).bytes.size() == 50);
-  CHECK(small.room() == 10);
+  CHECK(small.room() == 10 + BlocksAhead::kPerBlock);
+}
+
+TEST_CASE("however small blocks are, there is room for so many only", "[blocks_ahead]") {
+  BlocksAhead blocks(8 << 20);
+  const auto name = [](int64_t map) { return "shuffle_1_" + std::to_string(map) + "_0"; };
+  int64_t begun = 0;
+  while (blocks.begin(1, 1, name(begun), "", 1)) ++begun;
+  CHECK(begun == (8 << 20) / (1 + BlocksAhead::kPerBlock));
+  CHECK(begun < 33'000);
+  CHECK_FALSE(blocks.arrived(1, name(0), Payload()));
+  CHECK_FALSE(blocks.begin(1, 1, name(begun), "", 0));  // nor when they are here, and empty
 }
 
 TEST_CASE("the end of a stage, or of a shuffle, frees what nobody waits for", "[blocks_ahead]") {
