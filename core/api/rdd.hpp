@@ -91,7 +91,7 @@ class Rdd : public Actions<T>,
 
   template <class F>
   auto map(F f, Site site = Site::current()) const {
-    using Out = std::decay_t<core::Given<F, T>>;
+    using Out = typename core::RecordOf<std::decay_t<core::Given<F, T>>>::type;
     static_assert(!std::is_void_v<Out>,
                   "map() needs a function that returns a record: foreach() is for others");
     if constexpr (!std::is_void_v<Out>) return op<Out, core::MapOp>(std::move(f), "map", site);

@@ -12,11 +12,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <deque>
+#include <list>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,6 +37,24 @@ namespace tinderbox {
 /// padding.
 template <class T>
 inline constexpr bool kTrivialRecord = false;
+namespace core {
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UnsignedInt128;
+}  // namespace core
+template <>
+inline constexpr bool kTrivialRecord<core::Int128> = true;
+template <>
+inline constexpr bool kTrivialRecord<core::UnsignedInt128> = true;
+template <class R, class P>
+inline constexpr bool kTrivialRecord<std::chrono::duration<R, P>> =
+    std::is_arithmetic_v<R> && !std::is_same_v<R, long double>;
+template <class C, class D>
+inline constexpr bool kTrivialRecord<std::chrono::time_point<C, D>> = kTrivialRecord<D>;
+/// Set to true for a class that is its elements and nothing else, with the members of the standard
+/// containers: begin(), end(), size(), insert(end(), element). Those of the standard library need
+/// no word.
+template <class T>
+inline constexpr bool kContainerRecord = false;
 
 namespace core {
 
@@ -61,22 +86,44 @@ struct BaseOf {
 };
 template <class T>
 concept HasBase = requires { T{BaseOf<T>{}}; };
-/// A struct with a base, and fields of its own beside.
+/// The base of T that an instance of C is, which T may be itself.
+template <template <class...> class C, class... A>
+C<A...> base_as(const C<A...>&);
+/// T has nothing but what an instance of C has.
+template <class T, template <class...> class C>
+concept LikeContainer =
+    requires(const T& value) { requires sizeof(base_as<C>(value)) == sizeof(T); };
 template <class T>
-consteval bool adds_to_base() {
-  if constexpr (std::is_aggregate_v<T> && std::is_class_v<T>)
-    return requires { T{BaseOf<T>{}, {}}; };
+concept Sequence = LikeContainer<T, std::vector> || LikeContainer<T, std::deque> ||
+                   LikeContainer<T, std::list> || LikeContainer<T, std::basic_string>;
+template <class T>
+concept Tree = LikeContainer<T, std::set> || LikeContainer<T, std::multiset> ||
+               LikeContainer<T, std::map> || LikeContainer<T, std::multimap>;
+template <class T>
+concept HashTable =
+    LikeContainer<T, std::unordered_set> || LikeContainer<T, std::unordered_multiset> ||
+    LikeContainer<T, std::unordered_map> || LikeContainer<T, std::unordered_multimap>;
+/// Others may look alike and hold more than their elements.
+template <class T>
+concept Container = !TextLike<T> && std::is_class_v<T> &&
+                    (kContainerRecord<T> || Sequence<T> || Tree<T> || HashTable<T>);
+/// Becomes a base of T that says what it is made of, in words that T has from nowhere else.
+template <class T>
+struct RecordBaseOf {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T> && HasRecordFields<B> &&
+             std::is_same_v<decltype(B::record_fields(std::declval<B&>())),
+                            decltype(T::record_fields(std::declval<T&>()))>)
+  operator B() const;
+};
+/// A struct that has record_fields() of its base, and fields of its own beside.
+template <class T>
+consteval bool adds_to_record() {
+  if constexpr (std::is_aggregate_v<T>)
+    return requires { T{RecordBaseOf<T>{}, {}}; };
   else
     return false;
 }
-template <class T>
-concept Container =
-    !TextLike<T> && !kIsArray<T> && !adds_to_base<T>() && requires(T& c, const T& fixed) {
-      typename T::value_type;
-      fixed.size();
-      fixed.begin() != fixed.end();
-      c.insert(c.end(), std::declval<typename T::value_type>());
-    };
 template <class T>
 concept HasManyFields = requires {
   T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
@@ -150,19 +197,30 @@ consteval void fail_codec() {
                   "tinderbox cannot find the fields of a struct one of which {} does not "
                   "initialise: write in it: template <class Self> static auto record_fields(Self& "
                   "self) { return std::tie(self.a, self.b); }");
+  else if constexpr (requires(T& value) {
+                       value.insert(value.end(), std::declval<typename T::value_type>());
+                     })
+    static_assert(kNoCodec<T>,
+                  "tinderbox cannot know that this class is its elements and nothing else: make it "
+                  "a container of the standard library, write record_fields in it, or, if it is: "
+                  "template <> inline constexpr bool tinderbox::kContainerRecord<T> = true;");
   else
     static_assert(
         kNoCodec<T>,
         "tinderbox cannot turn this type into bytes. Pointers (smart ones too), functions, "
         "threads, std::any, references, spans and Rdds cannot travel; for a class of your "
         "own write in it: template <class Self> static auto record_fields(Self& self) { "
-        "return std::tie(self.a, self.b); }");
+        "return std::tie(self.a, self.b); }. For one that is not yours and whose bytes are its "
+        "value: template <> inline constexpr bool tinderbox::kTrivialRecord<T> = true;");
 }
 
 /// What is wrong with record_fields() or a constructor of T, if it has its own.
 template <class T>
 consteval bool check_record_fields() {
   if constexpr (HasRecordFields<T>) {
+    static_assert(!adds_to_record<T>(),
+                  "record_fields() is that of a base and leaves out what this struct adds: write "
+                  "one in it, with the members of the base");
     static_assert(
         kTied<decltype(T::record_fields(std::declval<T&>()))>,
         "record_fields() must return std::tie(self.a, self.b): references to the members");
@@ -284,6 +342,9 @@ void encode(Encoder& out, const T& value) {
 
 template <class T>
 T decode(Decoder& in) {
+  static_assert(!std::is_const_v<T>,
+                "a record and its parts must not be const: elements of maps are std::pair<const K, "
+                "V>, make them std::pair<K, V>");
   if constexpr (TextLike<T>)
     return T(in.text());
   else if constexpr (kPlainMemory<T>)

@@ -229,7 +229,8 @@ class Accumulator {
       runtime.forget_accumulator(id, last ? *last : std::string());
     });
   }
-  /// On the driver it counts at once; in a task, when the task succeeds.
+  /// On the driver it counts at once; in a task, when the task succeeds. Errors: throws
+  /// std::logic_error in a thread that a task has begun: whose task it is for is not known there.
   template <class U>
   void add(const U& value) const {
     static_assert(std::is_arithmetic_v<T> ? std::is_convertible_v<U, T>
@@ -240,6 +241,8 @@ class Accumulator {
     } else if (driver_) {
       net::Lock lock(driver_->mutex);
       add_to(driver_->value, value);
+    } else {
+      core::fail_driver_only("an accumulator's add outside a task's own thread");
     }
   }
   /// Errors: throws std::logic_error in a task.

@@ -151,16 +151,13 @@ TaskInputs decode_inputs(std::string_view bytes) {
   return inputs;
 }
 
-/// Makes `context` the one of this thread while it lives.
+/// The context of a run: this thread's while it lives.
 class Current {
  public:
-  Current(TaskContext& context, const TaskInputs& inputs)
-      : context_(context), outer_(TaskContext::current()) {
+  Current(TaskContext& context, const TaskInputs& inputs) : context_(context), here_(&context) {
     context_.inputs = &inputs;
-    TaskContext::set_current(&context_);
   }
   ~Current() {
-    TaskContext::set_current(outer_);
     context_.inputs = nullptr;
     context_.pending_accumulators.clear();
   }
@@ -169,7 +166,7 @@ class Current {
 
  private:
   TaskContext& context_;
-  TaskContext* outer_;
+  const CurrentContext here_;
 };
 
 class DecodedProgram final : public Program {

@@ -227,6 +227,20 @@ struct TaskContext {
   PendingAccumulator* pending(AccumulatorId id) const;
 };
 
+/// Makes a context the one of this thread while it lives.
+class CurrentContext {
+ public:
+  explicit CurrentContext(TaskContext* context) : outer_(TaskContext::current()) {
+    TaskContext::set_current(context);
+  }
+  ~CurrentContext() { TaskContext::set_current(outer_); }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  TaskContext* outer_;
+};
+
 /// Whether the task that runs on this thread, if one does, was killed.
 bool this_task_is_killed();
 /// What is being handled crosses code of the user: the task that runs on this thread fails by it,

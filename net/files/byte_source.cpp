@@ -164,19 +164,26 @@ std::unique_ptr<ByteSource> decompressor(Compression how, std::unique_ptr<ByteSo
   return from;
 }
 
-Bytes deflated(int header, std::string_view bytes) {
+/// zlib counts what it is given in 32 bits: it gets `most` bytes at once.
+Bytes deflated(int header, std::string_view bytes, size_t most) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, header, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK)
     throw std::bad_alloc();
   Bytes out(deflateBound(&stream, bytes.size()), 0);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
+  int result = Z_OK;
+  while (result == Z_OK) {
+    const size_t in = std::min<size_t>(bytes.size() - stream.total_in, most);
+    stream.avail_in = static_cast<uInt>(in);
+    stream.avail_out = static_cast<uInt>(std::min<size_t>(out.size() - stream.total_out, most));
+    result = deflate(&stream, stream.total_in + in < bytes.size() ? Z_NO_FLUSH : Z_FINISH);
+  }
   out.resize(stream.total_out);
   deflateEnd(&stream);
+  if (result != Z_STREAM_END)
+    throw std::runtime_error("zlib failed to compress: " + std::to_string(result));
   return out;
 }
 
@@ -230,12 +237,12 @@ std::unique_ptr<ByteSource> decompressed(Compression how, std::unique_ptr<ByteSo
   return decompressor(how, std::move(from), std::move(name), kInput);
 }
 
-Bytes compressed(Compression how, std::string_view bytes) {
+Bytes compressed(Compression how, std::string_view bytes, size_t most) {
   switch (how) {
     case Compression::Gzip:
-      return deflated(kGzip, bytes);
+      return deflated(kGzip, bytes, most);
     case Compression::Deflate:
-      return deflated(kZlib, bytes);
+      return deflated(kZlib, bytes, most);
     case Compression::Zstd:
       return zstandard(bytes);
     case Compression::None:

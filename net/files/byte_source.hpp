@@ -36,7 +36,7 @@ std::string_view unreadable_suffix(std::string_view name);
 std::unique_ptr<ByteSource> decompressed(Compression how, std::unique_ptr<ByteSource> from,
                                          std::string name);
 /// All of `bytes` as one member; None: as they are.
-Bytes compressed(Compression how, std::string_view bytes);
+Bytes compressed(Compression how, std::string_view bytes, size_t most = 1 << 30);
 /// All that `bytes` hold. Errors: as decompressed(); also when that is more than `most` bytes.
 Result<Bytes> uncompressed(Compression how, std::string_view bytes, size_t most,
                            const std::string& name);

@@ -108,8 +108,10 @@ bool is_absolute(const std::string& location) {
 
 std::string redirected(const Url& from, const std::string& location) {
   if (is_absolute(location)) return location;
+  const std::string who =
+      from.user.empty() && from.password.empty() ? "" : from.user + ":" + from.password + "@";
   const std::string root =
-      from.scheme + "://" + bracketed(from.host) + ":" + std::to_string(from.port);
+      from.scheme + "://" + who + bracketed(from.host) + ":" + std::to_string(from.port);
   if (location.starts_with("//")) return from.scheme + ":" + location;
   if (location.starts_with('/')) return root + location;
   const std::string path = from.target.substr(0, from.target.find('?'));

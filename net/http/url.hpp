@@ -19,7 +19,7 @@ std::optional<Url> parse_url(const std::string& text);
 std::string server_of(const std::string& url);
 /// What stands behind that: path and query, at least a slash.
 std::string target_of(const std::string& url);
-/// Where a redirect to `location` leads, seen from `from`.
+/// Where a redirect to `location` leads, seen from `from`; on the same server as the same user.
 std::string redirected(const Url& from, const std::string& location);
 bool is_redirect(int status);
 

@@ -116,7 +116,9 @@ class LocalRecords {
     }
     return at_ < batch_.size() ? &batch_[at_] : nullptr;
   }
-  void advance() { ++at_; }
+  void advance() {
+    if (peek()) ++at_;
+  }
 
  private:
   Rdd<T> rdd_;

@@ -71,8 +71,8 @@ std::vector<std::string> expand_braces(const std::string& pattern, bool across) 
 
 /// Of a directory's entry. What several of the braces' choices match is there once.
 bool fits(const std::vector<std::string>& choices, const std::string& name) {
-  return !hidden(name) && std::any_of(choices.begin(), choices.end(), [&](const auto& choice) {
-    return fnmatch(choice.c_str(), name.c_str(), FNM_PERIOD) == 0;
+  return std::any_of(choices.begin(), choices.end(), [&](const auto& choice) {
+    return fnmatch(choice.c_str(), name.c_str(), 0) == 0;
   });
 }
 
@@ -94,7 +94,8 @@ bool may_be_directory(net::Files& files, const std::string& path) {
   return !stat || (*stat && (*stat)->directory);
 }
 
-/// One directory level after the other. What is no directory of this machine holds nothing.
+/// One directory level after the other. What is no directory of this machine holds nothing. Of
+/// what is matched in the end, and not on the way there, none is hidden. Source: Hadoop's Globber.
 Result<std::vector<Match>> match(net::Files& files, const std::string& pattern) {
   const std::string root = root_of(pattern);
   const bool disk = root.empty();
@@ -116,6 +117,7 @@ Result<std::vector<Match>> match(net::Files& files, const std::string& pattern) 
     }
     found = std::move(next);
   }
+  std::erase_if(found, [](const Match& m) { return hidden(m.path.substr(m.path.rfind('/') + 1)); });
   return found;
 }
 

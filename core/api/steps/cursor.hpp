@@ -154,7 +154,9 @@ class Puller {
     while (at_ == batch_.size() && more_) refill();
     return at_ < batch_.size() ? &batch_[at_] : nullptr;
   }
-  void advance() { ++at_; }
+  void advance() {
+    if (peek()) ++at_;
+  }
   /// How many are at hand without pulling another batch.
   size_t at_hand() const { return batch_.size() - at_; }
 
@@ -211,15 +213,24 @@ class Partition {
   Partition(std::unique_ptr<Cursor<T>> cursor, const core::TaskContext& context)
       : context_(context), cursor_(std::move(cursor)) {}
 
-  /// Calls f(record) for each; f may return false to stop.
+  /// Calls f(record) for each that was not taken yet; f may return false to stop.
   template <class F>
   void for_each(F&& f) {
-    core::drive(*cursor_, context_, [&](T&& record) {
+    const auto each = [&](T&& record) {
       if constexpr (std::is_same_v<decltype(f(std::move(record))), bool>)
         return f(std::move(record));
       else
         return f(std::move(record)), true;
-    });
+    };
+    if (!puller_) {
+      core::drive(*cursor_, context_, each);
+      return;
+    }
+    while (auto* record = puller_->peek()) {
+      const bool more = each(core::release<T>(*record));
+      puller_->advance();
+      if (!more) return;
+    }
   }
 
   using iterator = core::PullIterator<T, core::Puller<T>>;

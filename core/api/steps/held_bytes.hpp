@@ -21,11 +21,12 @@ int64_t held_by_elements(const T& values, int depth) {
   using V = typename T::value_type;
   constexpr size_t kLooked = 4;
   // Nodes of sets and maps: three pointers and a colour, or a link and a hash.
-  constexpr int64_t kNode = kIs<T, std::vector> ? 0 : 32 + static_cast<int64_t>(sizeof(V));
+  constexpr bool kInARow = kIs<T, std::vector> || kIsArray<T>;
+  constexpr int64_t kNode = kInARow ? 0 : 32 + static_cast<int64_t>(sizeof(V));
   int64_t sum = 0;
   const size_t n = values.size(), looked = std::min(n, kLooked);
   if constexpr (kHoldsBytes<V>) {
-    if constexpr (kIs<T, std::vector>)
+    if constexpr (kInARow)
       for (size_t i = 0; i < looked; ++i) sum += held_bytes<V>(values[i * n / looked], depth + 1);
     else {
       auto it = values.begin();
@@ -58,7 +59,7 @@ int64_t held_bytes(const T& value, int depth) {
   else if constexpr (kIs<T, std::vector>)
     return static_cast<int64_t>(value.capacity() * sizeof(typename T::value_type)) +
            held_by_elements(value, depth);
-  else if constexpr (Container<T>)
+  else if constexpr (Container<T> || kIsArray<T>)
     return held_by_elements(value, depth);
   else if constexpr (HasRecordFields<T>)
     return std::apply(sum, T::record_fields(value));

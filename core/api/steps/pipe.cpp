@@ -67,9 +67,10 @@ class PipeCursor final : public Cursor<std::string_view> {
     const auto n = child_->read(rest_.data() + used_, kRead, kLook);
     if (!n) return true;
     if (*n == 0) return end(out);
+    // What was there before has no end of a line.
+    size_t begin = 0, from = used_;
     used_ += *n;
-    size_t begin = 0;
-    for (size_t at; (at = find_newline(begin)) != std::string::npos; begin = at + 1)
+    for (size_t at; (at = find_newline(from)) != std::string::npos; from = begin = at + 1)
       if (!out(std::string_view(rest_).substr(begin, at - begin))) return false;
     rest_.erase(0, begin);
     used_ -= begin;

@@ -53,7 +53,12 @@ class PipeNode final : public OperatorNode<PipeNode<T>, std::string_view> {
   std::unique_ptr<Cursor<std::string_view>> open(int32_t partition,
                                                  TaskContext& context) const override {
     std::shared_ptr<TaskContext> feeding = context.beside();
-    std::shared_ptr<Cursor<T>> records = open_parent<T>(*this, 0, partition, *feeding);
+    std::shared_ptr<Cursor<T>> records;
+    {
+      // A parent that is kept is computed here: what fails is its context's failure.
+      const CurrentContext current(feeding.get());
+      records = open_parent<T>(*this, 0, partition, *feeding);
+    }
     return open_pipe(
         command_, options_, context, feeding,
         [records, feeding = feeding.get()](const auto& write) { feed(*records, *feeding, write); });

@@ -85,6 +85,15 @@ TEST_CASE("R42 text files: directories, globs, lists, missing ones", "[rdd]") {
   CHECK_THROWS_WITH(context.text_file(dir + "/missing"),
                     "Input path does not exist: file:" + dir +
                         "/missing; check the path, driver and executors must see the same files");
+  // What is matched on the way may be hidden, what is matched in the end may not.
+  for (const char* inner : {"/d/_h", "/d/.g"}) {
+    (void)runtime.files().make_directories(dir + inner);
+    std::ofstream(dir + inner + "/x.txt") << inner << "\n";
+    std::ofstream(dir + inner + "/_x") << "no input\n";
+  }
+  CHECK(lines(dir + "/d/*/x.txt") == std::vector<std::string>{"/d/.g", "/d/_h"});
+  CHECK(lines(dir + "/d/_*/*") == std::vector<std::string>{"/d/_h"});
+  CHECK_THROWS_WITH(context.text_file(dir + "/d/*/_x"), Catch::Contains("matches 0 files"));
   CHECK_THROWS_WITH(context.text_file(dir + "/zz*"),
                     "Input Pattern file:" + dir + "/zz* matches 0 files; check the pattern");
   CHECK_THROWS_WITH(context.text_file("hdfs://h/x"),
@@ -207,6 +216,24 @@ TEST_CASE("R48 a checkpoint cuts the lineage after the first job", "[rdd]") {
   CHECK(child.collect() == std::vector<int>{3, 5, 7, 9, 11, 13});
   CHECK(rdd.collect() == std::vector<int>{2, 4, 6, 8, 10, 12});
   CHECK(computed.value() == 12);
+}
+
+TEST_CASE("a thread that a task begins cannot add to an accumulator", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto count = context.long_accumulator();
+  const auto added = context.parallelize(upto(1), 1).map(capture(count, [](const auto& n, int) {
+    std::string error;
+    std::thread([&] {
+      try {
+        n.add(1);
+      } catch (const std::logic_error& e) {
+        error = e.what();
+      }
+    }).join();
+    return error;
+  }));
+  CHECK(added.first().starts_with("an accumulator's add outside a task's own thread"));
 }
 
 TEST_CASE("broadcast values reach tasks once, accumulators come back", "[rdd]") {

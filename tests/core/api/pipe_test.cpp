@@ -13,6 +13,16 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
+/// One of them does not become bytes.
+struct Stubborn {
+  int x = 0;
+  template <class Self>
+  static auto record_fields(Self& self) {
+    if (self.x == 2) throw std::runtime_error("not 2");
+    return std::tie(self.x);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("pipe: a process a partition, a line a record", "[rdd]") {
@@ -50,6 +60,33 @@ TEST_CASE("pipe: more than pipes hold in both directions, and a program that rea
   CHECK(many.pipe("cat").count() == 300000);
   CHECK(many.pipe("true").count() == 0);
   CHECK(many.pipe("head -n 2").collect() == Lines{"0", "1", "150000", "150001"});
+}
+
+TEST_CASE("pipe: one long line", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto lines =
+      context.parallelize(upto(1), 1)
+          .pipe({"sh", "-c", "head -c 50000000 /dev/zero | tr '\\0' x; echo; echo y"})
+          .map([](std::string_view line) { return line.size(); });
+  CHECK(lines.collect() == std::vector<size_t>{50'000'000, 1});
+}
+
+TEST_CASE("pipe: what is kept above it is kept whole or not at all", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto kept = context.parallelize(upto(3), 1)
+                  .map_partitions<Stubborn>([](auto& in, auto& emit) {
+                    for (int x : in) try {
+                        emit(Stubborn{x});
+                      } catch (const std::exception&) {
+                        return;
+                      }
+                  })
+                  .persist(MEMORY_ONLY);
+  const auto piped = kept.map([](const Stubborn& s) { return s.x; }).pipe("cat");
+  CHECK_THROWS_WITH(piped.count(), Contains("not 2"));
+  CHECK_FALSE(runtime.services.blocks.contains("rdd_" + std::to_string(kept.id().value) + "_0"));
 }
 
 TEST_CASE("pipe: whoever wants no more ends the program", "[rdd]") {

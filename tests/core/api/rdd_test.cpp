@@ -277,6 +277,65 @@ TEST_CASE("functions may return maps, vectors of bool and references", "[rdd]") 
                          [](const auto& t, int) -> const std::string& { return t[0]; }))
             .distinct()
             .collect() == std::vector<std::string>{"a"});
+  CHECK(numbers
+            .map([](int x) {
+              const std::map<int, int> one{{x % 2, x}};
+              return *one.begin();
+            })
+            .reduce_by_key(tests::Sum{})
+            .collect_as_map() == std::map<int, int>{{0, 12}, {1, 9}});
+}
+
+TEST_CASE("records of a partition may be skipped", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  for (const int n : {1, 2, 7}) {
+    const auto numbers = context.range(0, 3000, 1, n);
+    const auto partitions = numbers.glom().collect();
+    std::vector<int64_t> without_first, thirds;
+    for (const auto& partition : partitions)
+      for (size_t i = 0; i < partition.size(); ++i) {
+        if (i > 0) without_first.push_back(partition[i]);
+        if (i % 3 == 0) thirds.push_back(partition[i]);
+      }
+    CHECK(numbers
+              .map_partitions<int64_t>([](auto& in, auto& emit) {
+                auto it = in.begin();
+                for (++it; it != in.end(); ++it) emit(*it);
+              })
+              .collect() == without_first);
+    CHECK(numbers
+              .map_partitions<int64_t>([](auto& in, auto& emit) {
+                for (auto it = in.begin(); it != in.end(); ++it, ++it, ++it) emit(*it);
+              })
+              .collect() == thirds);
+    CHECK(numbers
+              .map_partitions<int64_t>([](auto& in, auto& emit) {
+                if (in.peek()) in.advance();
+                in.for_each([&](int64_t x) { emit(x); });
+              })
+              .collect() == without_first);
+    std::vector<int64_t> local;
+    auto all = numbers.to_local_iterator();
+    auto it = all.begin();
+    for (++it; it != all.end(); ++it, ++it) local.push_back(*it);
+    CHECK(local.size() == 1500);
+    CHECK(local.back() == 2999);
+  }
+}
+
+TEST_CASE("for_each stops where it is told to, also after records were taken", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto rest = context.range(0, 10, 1, 1).map_partitions<int64_t>([](auto& in, auto& emit) {
+    for (int i = 0; i < 3; ++i) in.advance();
+    in.for_each([](int64_t x) { return x < 5; });
+    while (auto* x = in.peek()) {
+      emit(*x);
+      in.advance();
+    }
+  });
+  CHECK(rest.collect() == std::vector<int64_t>{6, 7, 8, 9});
 }
 
 TEST_CASE("records may be of bool", "[rdd]") {

@@ -47,6 +47,17 @@ class Account {
   std::string owner_;
   int64_t cents_ = 0;
 };
+/// Nothing but its elements.
+struct Route : std::vector<int64_t> {
+  using std::vector<int64_t>::vector;
+};
+struct Premium : Account {
+  int64_t bonus = 0;
+  template <class Self>
+  static auto record_fields(Self& self) {
+    return std::tuple_cat(Account::record_fields(self), std::tie(self.bonus));
+  }
+};
 enum class Colour : uint8_t { Red, Green };
 
 template <class T>
@@ -75,6 +86,12 @@ TEST_CASE("values of every kind round-trip and every cut of their bytes is refus
   round_trip(std::vector<bool>{true, false, true});
   round_trip(std::vector<std::string>{"a", "", "c"});
   round_trip(std::deque<std::string>{"a", "b"});
+  round_trip(std::list<std::string>{"a", "b"});
+  round_trip(std::u16string(u"naïve"));
+  round_trip(Route{1, 2, 3});
+  round_trip(std::chrono::milliseconds(5));
+  round_trip(std::chrono::system_clock::time_point(std::chrono::seconds(9)));
+  round_trip(core::Int128{1} << 100);
   round_trip(std::map<std::string, std::vector<int>>{{"a", {1}}, {"b", {}}});
   round_trip(std::unordered_map<int, std::string>{{1, "x"}, {2, "y"}});
   round_trip(std::set<std::string>{"p", "q"});
@@ -87,6 +104,7 @@ TEST_CASE("values of every kind round-trip and every cut of their bytes is refus
   round_trip(Padded{1, 2});
   round_trip(Order{"ann", {{1, 2}, {3, 4}}, 0.5, true});
   round_trip(Tree{1, {{2, {}}, {3, {{4, {}}}}}});
+  CHECK(from_bytes<Premium>(to_bytes(Premium{Account("Ada", 100), 7})).bonus == 7);
   round_trip(Account("bo", 250));
 }
 

@@ -31,3 +31,13 @@ TEST_CASE("a suffix tells how a file is compressed, of a URL the one before its 
     CHECK(net::unreadable_suffix(c.name) == c.unreadable);
   }
 }
+
+TEST_CASE("what is compressed in several turns is one member", "[files]") {
+  for (const Compression how : {Compression::Gzip, Compression::Deflate})
+    for (const size_t size : {0, 1, 999, 1000, 1001, 100'000}) {
+      CAPTURE(how, size);
+      Bytes bytes(size, 0);
+      for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * i >> 3);
+      CHECK(*net::uncompressed(how, net::compressed(how, bytes, 1000), size, "x") == bytes);
+    }
+}

@@ -292,6 +292,9 @@ TEST_CASE("where redirects lead") {
   CHECK(net::redirected(from, "//other/x") == "http://other/x");
   CHECK(net::redirected(from, "/x") == "http://h:81/x");
   CHECK(net::redirected(from, "x") == "http://h:81/a/x");
+  const net::Url ours = *net::parse_url("http://ann:x@h:81/a/b");
+  CHECK(net::redirected(ours, "x") == "http://ann:x@h:81/a/x");
+  CHECK(net::redirected(ours, "//other/x") == "http://other/x");
   CHECK(net::redirected(from, "/login?next=https://h/a") == "http://h:81/login?next=https://h/a");
   CHECK(net::redirected(from, "login?next=https://h/a") == "http://h:81/a/login?next=https://h/a");
 }

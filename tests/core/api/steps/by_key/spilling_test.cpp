@@ -65,6 +65,10 @@ TEST_CASE("what a value holds beside itself is told from a few of its parts", "[
   CHECK(held_bytes(texts) >= 1000 * (32 + 100));
   CHECK(held_bytes(texts) <= 1000 * (32 + 130));
   CHECK(held_bytes(std::pair(1, texts)) == held_bytes(texts));
+  const std::array<std::string, 2> row{std::string(100, 'x'), std::string(100, 'y')};
+  CHECK(held_bytes(row) >= 200);
+  CHECK(held_bytes(std::pair(1, row)) == held_bytes(row));
+  CHECK(held_bytes(std::vector{row, row}) >= 2 * held_bytes(row));
   CHECK(held_bytes(std::optional(texts)) == held_bytes(texts));
   CHECK(held_bytes(std::optional<std::string>()) == 0);
   CHECK(held_bytes(std::variant<int, std::string>(std::string(100, 'x'))) >= 100);
