@@ -47,7 +47,7 @@ template <>
 inline constexpr bool kTrivialRecord<core::UnsignedInt128> = true;
 template <class R, class P>
 inline constexpr bool kTrivialRecord<std::chrono::duration<R, P>> =
-    std::is_arithmetic_v<R> && !std::is_same_v<R, long double>;
+    std::is_integral_v<R> && !std::is_same_v<R, bool>;  // others need the order of numbers
 template <class C, class D>
 inline constexpr bool kTrivialRecord<std::chrono::time_point<C, D>> = kTrivialRecord<D>;
 /// Set to true for a class that is its elements and nothing else, with the members of the standard
@@ -107,20 +107,22 @@ concept HashTable =
 template <class T>
 concept Container = !TextLike<T> && std::is_class_v<T> &&
                     (kContainerRecord<T> || Sequence<T> || Tree<T> || HashTable<T>);
-/// Becomes a base of T that says what it is made of, in words that T has from nowhere else.
+/// record_fields() of T is that of B.
+template <class B, class T>
+concept RecordFieldsOf = std::is_base_of_v<B, T> && !std::is_same_v<B, T> && requires {
+  requires& B::template record_fields<T> == &T::template record_fields<T>;
+};
 template <class T>
 struct RecordBaseOf {
-  template <class B>
-    requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T> && HasRecordFields<B> &&
-             std::is_same_v<decltype(B::record_fields(std::declval<B&>())),
-                            decltype(T::record_fields(std::declval<T&>()))>)
+  template <RecordFieldsOf<T> B>
   operator B() const;
 };
 /// A struct that has record_fields() of its base, and fields of its own beside.
 template <class T>
 consteval bool adds_to_record() {
+  struct Other {};  // what takes that takes anything
   if constexpr (std::is_aggregate_v<T>)
-    return requires { T{RecordBaseOf<T>{}, {}}; };
+    return requires { T{RecordBaseOf<T>{}, {}}; } && !requires { T{Other{}, {}}; };
   else
     return false;
 }

@@ -79,7 +79,8 @@ void check_archives(const conf::Conf& conf) {
 }  // namespace
 
 bool check_app_file(const std::string& entry, bool archive, BlockManager& blocks) {
-  const std::optional<HandedOutFile> file = checked_file(entry, archive, blocks);
+  std::optional<HandedOutFile> file = checked_file(entry, archive, blocks);
+  if (file) file->read_as.clear();  // it is read where it is
   return !file || give_name(*file, blocks);
 }
 

@@ -150,19 +150,12 @@ class ExecutorService::Impl final : public DriverLink {
     if (!e.executor.value.empty()) options_.executor.id = e.executor;
     task_cpus_ = std::max(1, e.task_cpus > 0 ? e.task_cpus : conf_.get(conf::kTaskCpus));
     Result<ResourceAddresses> resources = find_own_resources(e);
-    if (!resources) {
-      built.exit_code = kExitFailure;
-      built.error = resources.error().message;
-      return built;
-    }
+    if (!resources) return not_built(resources.error());
     built.resources = std::move(*resources);
     if (!open_blocks(built)) return built;
     files_root_ = options_.shared_blocks ? blocks_->manager->local_dirs().front() + "/files" : ".";
-    if (Result<bool> got = fetch_app_files(app_files(conf_), conf_, files_root_); !got) {
-      built.exit_code = kExitFailure;
-      built.error = got.error().message;
-      return built;
-    }
+    if (Result<bool> got = fetch_app_files(app_files(conf_), conf_, files_root_); !got)
+      return not_built(got.error());
     for (const std::string& line : blocks_->manager->skipped_dirs())
       net::log(net::Level::Warn, "Executor", line);
     ExecutorServicesOptions services = executor_services_options(conf_);
@@ -182,6 +175,15 @@ class ExecutorService::Impl final : public DriverLink {
     built.ok = true;
     built.block_address = blocks_->id.address;
     built.local_dirs = blocks_->manager->local_dirs();
+    return built;
+  }
+
+  /// A signal that came meanwhile is why: the loop has not heard of it yet.
+  ServicesBuilt not_built(const Error& why) const {
+    ServicesBuilt built;
+    const int signal = options_.shared_blocks ? 0 : net::stop_signal();
+    built.exit_code = signal ? kExitSignalBase + signal : kExitFailure;
+    built.error = signal ? "received signal " + std::to_string(signal) : why.message;
     return built;
   }
 

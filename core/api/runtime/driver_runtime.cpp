@@ -89,12 +89,12 @@ class RealDriverRuntime final : public DriverRuntime {
     try {
       open_blocks();
       find_own_resources();
+      backend_ = make_backend(conf_.get(conf::kMaster), place());
     } catch (const conf::Error&) {
       // The loop, which would hear of the signal, does not run yet.
       if (signals && net::stop_asked()) throw StoppedBySignal{net::stop_signal()};
       throw;
     }
-    backend_ = make_backend(conf_.get(conf::kMaster), place());
     board_ = std::make_unique<Switchboard>(backend_->endpoint());
     loop_->post([this] { backend_->start(*board_); });
     thread_ = std::thread([this] { loop_->run(); });

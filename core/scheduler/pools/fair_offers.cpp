@@ -59,10 +59,9 @@ void TaskScheduler::fair_offers(std::vector<Offer> offers, bool all_free, bool a
 
 /// The next free slot may belong to another pool than the tasks ahead.
 void TaskScheduler::take_all_back(Turn& turn) {
-  if (total_ahead_ == total_revoking_) return;
   for (const int32_t slot : executors_.active()) {
     Executor& e = executors_.at(slot);
-    if (e.ahead > e.revoking) ask_back(e, e.ahead - e.revoking, turn);
+    if (e.ahead > 0) ask_back(e, e.ahead, turn);
   }
 }
 

@@ -16,7 +16,7 @@ void TaskScheduler::refresh_excluded(Turn& turn) {
   for (const int32_t slot : executors_.active()) {
     Executor& e = executors_.at(slot);
     update_excluded(e);
-    if (e.excluded) ask_back(e, e.ahead - e.revoking, turn);
+    if (e.excluded) ask_back(e, e.ahead, turn);
   }
 }
 
@@ -25,8 +25,7 @@ void TaskScheduler::recall_excluded(const TaskSet& set, Turn& turn) {
   if (set.ahead == 0) return;
   for (const int32_t slot : executors_.active()) {
     Executor& e = executors_.at(slot);
-    if (e.ahead > e.revoking && set.exclusion()->excludes(slot))
-      ask_back(e, e.ahead - e.revoking, turn);
+    if (e.ahead > 0 && set.exclusion()->excludes(slot)) ask_back(e, e.ahead, turn);
   }
 }
 

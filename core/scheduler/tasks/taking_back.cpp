@@ -1,4 +1,5 @@
-// Tasks that were sent ahead come back: for executors that idle, and when their own is lost.
+// Tasks that were sent ahead come back: for executors that idle, for what must run first, and when
+// their own is lost.
 #include <algorithm>
 
 #include "core/scheduler/tasks/task_end.hpp"

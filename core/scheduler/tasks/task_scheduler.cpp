@@ -141,7 +141,7 @@ void TaskScheduler::executor_suspended(int32_t executor) {
 void TaskScheduler::executor_draining(int32_t executor, Turn& turn) {
   executor_suspended(executor);
   Executor& e = executors_.at(executor);
-  ask_back(e, e.ahead - e.revoking, turn);
+  ask_back(e, e.ahead, turn);
 }
 
 bool TaskScheduler::busy(int32_t executor) {

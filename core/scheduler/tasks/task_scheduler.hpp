@@ -5,8 +5,9 @@
 // only when no executor has a slot free are tasks sent ahead. A task ahead is LAUNCHING:
 // TaskStarted is published when a slot becomes its own (a task before it ended) or the executor
 // says that it runs, so listeners see what they would see without launch-ahead. It is taken back
-// (RevokeTasks, answered by TasksRevoked) when another executor idles and nothing is pending; a
-// revoked attempt leaves no trace but its task id.
+// (RevokeTasks, answered by TasksRevoked) when another executor idles that nothing pending may run
+// on, and when something must run first: an earlier job's stage by FIFO, another pool, what a
+// missing input is made of. A revoked attempt leaves no trace but its task id.
 //
 // Cost of a task: one launch and one end, each a few array accesses, its two events and its result;
 // nothing here walks over all pending tasks or all executors per task. Source: Spark 4.3
@@ -183,6 +184,7 @@ class TaskScheduler {
   // taking_back.cpp: what was sent ahead
   void revoke_for_idle(Turn& turn);
   void take_back(TaskId id, Attempt& attempt, Turn& turn);
+  /// At most `count`, of those that were not asked back yet.
   void ask_back(Executor& executor, int32_t count, Turn& turn);
 
   // fair_offers.cpp: the same by pools

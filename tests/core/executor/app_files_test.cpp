@@ -66,6 +66,9 @@ TEST_CASE("names are one file's where nothing is handed out, too", "[app_files]"
   CHECK(check("file:/b/x.txt") ==
         "error: Executors cannot get file file:/b/x.txt as x.txt: file file:/a/x.txt has that "
         "name; rename one");
+  // Nobody reads them by their own names.
+  CHECK(check("file:/a/x.txt#f") == "fresh");
+  CHECK(check("file:/b/x.txt#g") == "fresh");
   CHECK(check("spark://h:1/files/w.txt") == "fresh");
   CHECK(check("spark://g:1/files/w.txt") ==
         "error: Executors cannot get file spark://g:1/files/w.txt as w.txt: file "

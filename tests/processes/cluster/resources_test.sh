@@ -75,10 +75,11 @@ echo $$ > "$0.pid"
 exec sleep 1000
 END
 chmod +x "$dir/endless"
-stopped_in_script() {
+stopped_in_script() { # MASTER OWNER: driver, worker
   local status=0
-  "$RESOURCES" submit --master 'local[2]' --conf spark.local.dir="$dir/local" --conf spark.driver.resource.gpu.amount=2 \
-    --conf spark.driver.resource.gpu.discoveryScript="$dir/endless" --class resources "$RESOURCES" of_driver > "$dir/endless.out" 2>&1 &
+  rm -f "$dir/endless.pid"
+  "$RESOURCES" submit --master "$1" --conf spark.local.dir="$dir/local" --conf "spark.$2.resource.gpu.amount=2" \
+    --conf "spark.$2.resource.gpu.discoveryScript=$dir/endless" --class resources "$RESOURCES" of_driver > "$dir/endless.out" 2>&1 &
   driver=$!
   wait_line "$dir/endless.pid" . > /dev/null && kill -TERM $driver || return 1
   timeout 10 tail --pid=$driver -f /dev/null || return 1
@@ -87,7 +88,8 @@ stopped_in_script() {
   cat "$dir/endless.out"
   [ $status = 143 ] && [ -z "$(ls "$dir/local")" ] && [ ! -e "/proc/$(cat "$dir/endless.pid")" ]
 }
-check "SIGTERM while a driver's discovery script runs ends both" stopped_in_script
+check "SIGTERM while a driver's discovery script runs ends both" stopped_in_script 'local[2]' driver
+check "the same of a worker in local-cluster" stopped_in_script 'local-cluster[1,1,1024]' worker
 
 LOCAL=(--master 'local[2]' --conf spark.executor.resource.gpu.amount=2 --conf spark.task.resource.gpu.amount=1)
 check "an executor in local mode finds its own" \

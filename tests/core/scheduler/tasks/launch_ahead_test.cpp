@@ -206,6 +206,29 @@ TEST_CASE("FIFO: the next stage of an earlier job goes before tasks ahead of a l
   CHECK(c.ended(later));
 }
 
+TEST_CASE("FIFO: tasks sent ahead since others were asked back make way, too", "[launch_ahead]") {
+  Cluster c(test_options(8));
+  c.executor("A", 1);
+  const auto s = shuffle(rdd(1), 9);
+  const uint64_t first = c.job(rdd(9, {s}));
+  c.maps_ok(0);
+  const auto reads = c.live(1);
+  REQUIRE(reads.size() == 9);
+  const uint64_t later = c.job(rdd(9));
+  c.fetch_failed(reads[0], s->id, 0, "A");
+  REQUIRE(c.revocations.size() == 1);
+  CHECK(c.revocations.front().second.size() == 8);
+  const size_t before = c.revocations.size();
+  c.advance(200ms);  // the map stage again, before A has answered
+  const auto sent_meanwhile = c.live(2);
+  REQUIRE(sent_meanwhile.size() == 1);
+  REQUIRE(c.revocations.size() > before);
+  CHECK(c.revocations.back().second == std::vector<TaskId>{sent_meanwhile[0].id});
+  c.drain();
+  CHECK(c.ended(first));
+  CHECK(c.ended(later));
+}
+
 TEST_CASE("an idle executor gets tasks ahead although the one that waits may not run there",
           "[launch_ahead]") {
   DriverOptions o = test_options(2);
