@@ -33,14 +33,14 @@ void apply_log_level(const conf::Conf& conf) {
 
 }  // namespace
 
-conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope) {
+conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope, bool default_file) {
   conf::Layers layers;
   conf::Environment environment = conf::environment_of(environ);
   conf::add_environment(layers, environment, conf::Scope::kNode);
   if (scope != conf::Scope::kNode) conf::add_environment(layers, environment, scope);
   std::string path = options.properties_file;
   bool named = !path.empty();
-  if (!named) path = conf::default_properties_path(environment);
+  if (!named && default_file) path = conf::default_properties_path(environment);
   if (!path.empty()) {
     using Kind = conf::FileText::Kind;
     conf::FileText file = conf::read_file(path);

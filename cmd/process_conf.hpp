@@ -18,8 +18,10 @@ struct ProcessConfOptions {
 /// Adds --properties-file and --conf; `conf_option` where a role gives -c another meaning.
 void declare_process_conf(CommandLine& line, ProcessConfOptions& options,
                           const std::string& conf_option = "-c,--conf");
-/// Environment (what `scope` reads) < file < --conf. Errors: conf::Error. Warnings go to stderr.
-conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope = conf::Scope::kNode);
+/// Environment (what `scope` reads) < file < --conf. The file: the named one, else, with
+/// `default_file`, this machine's. Errors: conf::Error. Warnings go to stderr.
+conf::Conf process_conf(const ProcessConfOptions& options, conf::Scope scope = conf::Scope::kNode,
+                        bool default_file = true);
 /// One line on stderr for each misspelt key, unless submit or a worker passed the settings on:
 /// whoever gave them was told.
 void warn_of_misspellings(const conf::Conf& conf, const ProcessConfOptions& options);

@@ -28,7 +28,7 @@ _tinderbox_options() {
         --resourceProfileId --podName --elf"
       ;;
     init) options+=" --directory --checksum --archive --receive --expect" ;;
-    decommission) options="--help --pid" ;;
+    decommission) options="--help --pid --signal" ;;
     bench) options+=" --master --data --make-data --mb --seed" ;;
   esac
   echo "$options"

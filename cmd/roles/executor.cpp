@@ -54,7 +54,9 @@ std::map<std::string, std::string> with_prefix(const std::string& prefix, bool l
 
 core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
   core::ExecutorServiceOptions s;
-  s.startup = process_conf(o.conf);
+  // Not this machine's file: its settings would count wherever the driver, which did not read it,
+  // has none.
+  s.startup = process_conf(o.conf, conf::Scope::kNode, false);
   warn_of_misspellings(s.startup, o.conf);
   std::string host = o.driver_url.substr(o.driver_url.rfind('@') + 1);
   auto address = conf::parse_host_port(host);
@@ -65,7 +67,7 @@ core::ExecutorServiceOptions service_options(const ExecutorOptions& o) {
   e.driver_address = conf::to_string(*address);
   e.id = {o.id};
   e.pod = o.pod_name;
-  e.host = o.hostname.empty() ? advertised_host(s.startup) : o.hostname;
+  e.host = net::without_brackets(o.hostname.empty() ? advertised_host(s.startup) : o.hostname);
   e.cores = o.cores;
   e.profile = o.profile;
   e.resources_file = o.resources_file;

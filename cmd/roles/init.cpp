@@ -2,8 +2,7 @@
 // runs.
 #include "cmd/process_conf.hpp"
 #include "cmd/roles/roles.hpp"
-#include "conf/keys.hpp"
-#include "core/deploy/worker/peer_file.hpp"
+#include "core/executor/app_files.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/http/fetch.hpp"
 #include "net/http/file_receiver.hpp"
@@ -28,14 +27,6 @@ std::string sha256_of(const std::string& checksum) {
   if (!checksum.starts_with(kKind))
     throw conf::Error("--checksum '" + checksum + "' is not of the form sha256:HEX");
   return checksum.substr(kKind.size());
-}
-
-net::FetchOptions fetch_options(const conf::Conf& conf) {
-  net::FetchOptions options;
-  options.overwrite = conf.get(conf::kFilesOverwrite);
-  options.timeout = conf.get(conf::kFilesFetchTimeout);
-  options.peer = core::peer_file(conf);
-  return options;
 }
 
 /// Tells on stderr how it went; a file that can't be had doesn't keep the others out.
@@ -78,7 +69,7 @@ int run(const InitOptions& o) {
   sums.resize(o.urls.size());
   bool good = o.expected.empty() || received(o);
   for (size_t i = 0; i < o.urls.size(); ++i) {
-    net::FetchOptions options = fetch_options(conf);
+    net::FetchOptions options = core::fetch_options(conf);
     options.sha256 = sums[i];
     Result<net::FetchSource> source = net::parse_source(o.urls[i]);
     good &= told(source ? source->name : o.urls[i], net::fetch(o.urls[i], o.directory, options));
@@ -86,7 +77,7 @@ int run(const InitOptions& o) {
   for (const std::string& url : o.archives) {
     Result<net::FetchSource> source = net::parse_source(url);
     good &= told(source ? source->name : url,
-                 net::fetch_archive(url, o.directory, fetch_options(conf)));
+                 net::fetch_archive(url, o.directory, core::fetch_options(conf)));
   }
   return good ? core::kExitOk : core::kExitFailure;
 }

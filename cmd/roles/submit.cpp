@@ -20,6 +20,7 @@
 #include "conf/submit/submit_table.hpp"
 #include "core/api/runtime/application.hpp"
 #include "core/deploy/kubernetes/submission/plan.hpp"
+#include "core/executor/app_files.hpp"
 #include "core/status/exit_codes.hpp"
 #include "net/files/files.hpp"
 #include "net/http/fetch.hpp"
@@ -86,13 +87,16 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 /// A signal meanwhile ends the fetch and not the process, which has the folder to remove.
-Result<std::string> fetch_until_signal(const std::string& url, TemporaryFolder& folder) {
+Result<std::string> fetch_until_signal(const std::string& url, const conf::Conf& conf,
+                                       TemporaryFolder& folder) {
   const net::NotedSignals noted;
-  return net::fetch(url, folder.make(), {.cancelled = &net::stop_asked()});
+  net::FetchOptions options = core::fetch_options(conf);
+  options.cancelled = &net::stop_asked();
+  return net::fetch(url, folder.make(), options);
 }
 
-std::string fetched(const std::string& url, TemporaryFolder& folder) {
-  const Result<std::string> path = fetch_until_signal(url, folder);
+std::string fetched(const std::string& url, const conf::Conf& conf, TemporaryFolder& folder) {
+  const Result<std::string> path = fetch_until_signal(url, conf, folder);
   if (const int signal = net::stop_signal())
     throw conf::Error(
         "submit received signal " + std::to_string(signal) + " while it fetched the application",
@@ -108,7 +112,7 @@ std::string program_of(const SubmitRequest& request, TemporaryFolder& folder) {
   const std::string_view scheme = conf::scheme_of(resource);
   std::string path;
   if (scheme == "http" || scheme == "https") {
-    path = fetched(resource, folder);
+    path = fetched(resource, request.conf, folder);
   } else if (const std::optional<std::string> local = conf::local_path(resource)) {
     path = *local;
     if (access(path.c_str(), F_OK) != 0) refuse_missing(request, path);

@@ -87,6 +87,14 @@ void match(const std::string& found, std::string_view rest, bool wild_before,
       match(found + "/" + name, after, wild_before || wild, list, out);
 }
 
+/// A file may have a pattern's name; what a pattern matched is not to be expanded again.
+bool is_there(const std::string& path, const ListDirectory& list) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return false;
+  const std::vector<std::string> names = list(slash == 0 ? "/" : path.substr(0, slash));
+  return std::find(names.begin(), names.end(), path.substr(slash + 1)) != names.end();
+}
+
 /// Commas inside braces belong to the pattern.
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> parts;
@@ -161,7 +169,8 @@ std::vector<std::string> resolve_list(std::string_view list, std::string_view di
   for (const std::string& entry : split_list(list)) {
     const std::string uri = resolve_uri(entry, directory);
     const std::optional<std::string> path = local_path(uri);
-    if (!path || uri.starts_with("local:") || !has_wildcard(*path)) {
+    if (!path || uri.starts_with("local:") || !has_wildcard(*path) ||
+        is_there(*path, list_directory)) {
       out.push_back(uri);
       continue;
     }

@@ -27,7 +27,8 @@ std::optional<std::string> local_path(std::string_view uri);
 /// Everything that matches a pattern of `* ? [] {}`, sorted; `pattern` is an absolute path.
 std::vector<std::string> expand_glob(std::string_view pattern, const ListDirectory& list);
 
-/// Each entry of a comma list as an absolute URI, patterns expanded.
+/// Each entry of a comma list as an absolute URI, patterns expanded where no file has that very
+/// name: a list that it made stays as it is.
 /// Errors: conf::Error `… resolves ambiguously to multiple files` for a pattern with a fragment.
 /// Source: Spark 4.3 DependencyUtils.resolveGlobPaths.
 std::vector<std::string> resolve_list(std::string_view list, std::string_view directory,

@@ -142,12 +142,8 @@ class KubernetesBackend final : public Backend {
     x.driver_pod = place_.conf.get(conf::kKubernetesDriverPodName).value_or("");
     x.driver_address = driver_address;
     x.decommission = place_.conf.get(conf::kDecommissionEnabled);
-    if (const auto path = place_.conf.get(conf::kKubernetesExecutorTemplate)) {
-      const conf::FileText file = conf::read_file(*path);
-      if (file.kind != conf::FileText::Kind::kRegular)
-        throw conf::Error("spark.kubernetes.executor.podTemplateFile: cannot read '" + *path + "'");
-      x.pod_template = {*path, file.text};
-    }
+    x.pod_template =
+        k8s::template_of(place_.conf, conf::kKubernetesExecutorTemplate, conf::read_file);
     place_application(x);
   }
 

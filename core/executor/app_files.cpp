@@ -5,7 +5,6 @@
 #include "conf/keys.hpp"
 #include "conf/values/resources.hpp"
 #include "core/deploy/worker/peer_file.hpp"
-#include "net/http/fetch.hpp"
 #include "net/process/environment.hpp"
 #include "net/process/signals.hpp"
 
@@ -24,10 +23,11 @@ void check_readable(net::Files& files, const std::string& url, const std::string
 
 /// Executors fetch it themselves. One that can't would be replaced without end, so the driver tries
 /// first. Source: Spark SparkContext.addFile, which also fetches for the driver.
-void check_fetchable(const std::string& entry, BlockManager& blocks) {
+void check_fetchable(const std::string& entry, const conf::Conf& conf, BlockManager& blocks) {
   const std::string directory = blocks.local_dirs().front() + "/" + net::unique_name();
-  const Result<std::string> fetched =
-      net::fetch(entry, directory, {.cancelled = &net::stop_asked()});
+  net::FetchOptions options = fetch_options(conf);
+  options.cancelled = &net::stop_asked();
+  const Result<std::string> fetched = net::fetch(entry, directory, options);
   (void)blocks.files().remove_tree(directory);
   if (!fetched)
     throw conf::Error("File " + entry +
@@ -36,7 +36,7 @@ void check_fetchable(const std::string& entry, BlockManager& blocks) {
 
 /// What is to come into the executors' directories; none: nothing, as they have the file.
 std::optional<HandedOutFile> checked_file(const std::string& entry, bool archive,
-                                          BlockManager& blocks) {
+                                          const conf::Conf& conf, BlockManager& blocks) {
   const Result<net::FetchSource> source = net::parse_source(entry);
   if (!source) throw conf::Error(source.error().message);
   HandedOutFile file{
@@ -49,7 +49,7 @@ std::optional<HandedOutFile> checked_file(const std::string& entry, bool archive
     file.read_as = path->substr(path->rfind('/') + 1);
     file.path = *path;
   } else if (scheme.starts_with("http")) {
-    check_fetchable(entry, blocks);
+    check_fetchable(entry, conf, blocks);
   }
   return file;
 }
@@ -62,10 +62,10 @@ bool give_name(const HandedOutFile& file, BlockManager& blocks) {
 }
 
 std::string hand_out_all(const std::vector<std::string>& entries, bool archives,
-                         BlockManager& blocks, const std::string& address) {
+                         const conf::Conf& conf, BlockManager& blocks, const std::string& address) {
   std::string list;
   for (const std::string& entry : entries)
-    if (const auto url = hand_out_app_file(entry, archives, blocks, address))
+    if (const auto url = hand_out_app_file(entry, archives, conf, blocks, address))
       list += (list.empty() ? "" : ",") + *url;
   return list;
 }
@@ -78,21 +78,25 @@ void check_archives(const conf::Conf& conf) {
 
 }  // namespace
 
-bool check_app_file(const std::string& entry, bool archive, BlockManager& blocks) {
-  std::optional<HandedOutFile> file = checked_file(entry, archive, blocks);
+bool check_app_file(const std::string& entry, bool archive, const conf::Conf& conf,
+                    BlockManager& blocks) {
+  std::optional<HandedOutFile> file = checked_file(entry, archive, conf, blocks);
   if (file) file->read_as.clear();  // it is read where it is
   return !file || give_name(*file, blocks);
 }
 
 void check_app_files(const conf::Conf& conf, BlockManager& blocks) {
-  for (const std::string& entry : conf.get(conf::kFiles)) check_app_file(entry, false, blocks);
+  for (const std::string& entry : conf.get(conf::kFiles))
+    check_app_file(entry, false, conf, blocks);
   check_archives(conf);
-  for (const std::string& entry : conf.get(conf::kArchives)) check_app_file(entry, true, blocks);
+  for (const std::string& entry : conf.get(conf::kArchives))
+    check_app_file(entry, true, conf, blocks);
 }
 
 std::optional<std::string> hand_out_app_file(const std::string& entry, bool archive,
-                                             BlockManager& blocks, const std::string& address) {
-  const std::optional<HandedOutFile> file = checked_file(entry, archive, blocks);
+                                             const conf::Conf& conf, BlockManager& blocks,
+                                             const std::string& address) {
+  const std::optional<HandedOutFile> file = checked_file(entry, archive, conf, blocks);
   if (!file) return entry;
   if (!give_name(*file, blocks)) return std::nullopt;
   if (file->read_as.empty()) return entry;
@@ -106,11 +110,12 @@ std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, Bl
   std::map<std::string, std::string> properties;
   auto files = conf.get(conf::kFiles), archives = conf.get(conf::kArchives);
   if (!files.empty())
-    properties[std::string(conf::kFiles.spec.name)] = hand_out_all(files, false, blocks, address);
+    properties[std::string(conf::kFiles.spec.name)] =
+        hand_out_all(files, false, conf, blocks, address);
   check_archives(conf);
   if (!archives.empty())
     properties[std::string(conf::kArchives.spec.name)] =
-        hand_out_all(archives, true, blocks, address);
+        hand_out_all(archives, true, conf, blocks, address);
   return properties;
 }
 
@@ -118,10 +123,17 @@ AddFiles app_files(const conf::Conf& conf) {
   return {conf.get(conf::kFiles), conf.get(conf::kArchives)};
 }
 
+net::FetchOptions fetch_options(const conf::Conf& conf) {
+  net::FetchOptions options;
+  options.overwrite = conf.get(conf::kFilesOverwrite);
+  options.timeout = conf.get(conf::kFilesFetchTimeout);
+  options.peer = peer_file(conf);
+  return options;
+}
+
 Result<bool> fetch_app_files(const AddFiles& what, const conf::Conf& conf,
                              const std::string& directory, const std::atomic<bool>* cancelled) {
-  net::FetchOptions options;
-  options.peer = peer_file(conf);
+  net::FetchOptions options = fetch_options(conf);
   options.cancelled = cancelled;
   for (const std::string& url : what.files)
     if (auto path = net::fetch(url, directory, options); !path) return path.error();

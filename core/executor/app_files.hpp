@@ -9,6 +9,7 @@
 
 #include "conf/conf.hpp"
 #include "core/storage/block_manager.hpp"
+#include "net/http/fetch.hpp"
 #include "net/wire/messages.hpp"
 
 namespace tinderbox::core {
@@ -24,15 +25,19 @@ std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, Bl
 /// One entry of either list: file:/a/b.txt#c → spark://address/files/b.txt#c. None: executors were
 /// given it before. Errors: as above, but for the kind of an archive.
 std::optional<std::string> hand_out_app_file(const std::string& entry, bool archive,
-                                             BlockManager& blocks, const std::string& address);
+                                             const conf::Conf& conf, BlockManager& blocks,
+                                             const std::string& address);
 
 /// For executors of this process, who read the files where they are. Errors: as above.
 void check_app_files(const conf::Conf& conf, BlockManager& blocks);
 /// False: they were given it before.
-bool check_app_file(const std::string& entry, bool archive, BlockManager& blocks);
+bool check_app_file(const std::string& entry, bool archive, const conf::Conf& conf,
+                    BlockManager& blocks);
 
 /// What spark.files and spark.archives name.
 AddFiles app_files(const conf::Conf& conf);
+/// How files are fetched: spark.files.fetchTimeout, spark.files.overwrite, and from drivers.
+net::FetchOptions fetch_options(const conf::Conf& conf);
 /// Fetches `what` into `directory`. Thread: any; blocks; looks at `cancelled` between two parts.
 /// Errors: one line for the first that can't be had.
 Result<bool> fetch_app_files(const AddFiles& what, const conf::Conf& conf,

@@ -33,18 +33,6 @@ void on_watched_signal(int) {
   errno = saved;
 }
 
-/// 0: none of those that may be watched.
-int number_of(const std::string& name) {
-  struct Entry {
-    const char* name;
-    int number;
-  };
-  for (const Entry& e : {Entry{"PWR", SIGPWR}, Entry{"USR1", SIGUSR1}, Entry{"USR2", SIGUSR2},
-                         Entry{"HUP", SIGHUP}, Entry{"WINCH", SIGWINCH}})
-    if (name == e.name || name == std::string("SIG") + e.name) return e.number;
-  return 0;
-}
-
 void on_stop_signal(int number) {
   // A closed terminal says it several times: by its shell and by the kernel.
   if (number == SIGHUP && first_signal.load() != 0) return;
@@ -154,14 +142,24 @@ const std::atomic<bool>& stop_asked() { return first_came; }
 
 int stop_signal() { return first_signal.load(); }
 
+Result<int> signal_number(const std::string& name) {
+  struct Entry {
+    const char* name;
+    int number;
+  };
+  for (const Entry& e : {Entry{"PWR", SIGPWR}, Entry{"USR1", SIGUSR1}, Entry{"USR2", SIGUSR2},
+                         Entry{"HUP", SIGHUP}, Entry{"WINCH", SIGWINCH}})
+    if (name == e.name || name == std::string("SIG") + e.name) return e.number;
+  return Error{"'" + name + "' is no signal to wait for; give PWR, USR1, USR2, HUP or WINCH"};
+}
+
 Result<std::unique_ptr<SignalWatch>> SignalWatch::make(PollLoop& loop, const std::string& name,
                                                        std::function<void()> on_signal) {
-  const int number = number_of(name);
-  if (number == 0)
-    return Error{"'" + name + "' is no signal to wait for; give PWR, USR1, USR2, HUP or WINCH"};
+  const Result<int> number = signal_number(name);
+  if (!number) return number.error();
   const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) return Error{"eventfd: no descriptor left"};
-  return std::unique_ptr<SignalWatch>(new SignalWatch(loop, number, fd, std::move(on_signal)));
+  return std::unique_ptr<SignalWatch>(new SignalWatch(loop, *number, fd, std::move(on_signal)));
 }
 
 SignalWatch::SignalWatch(PollLoop& loop, int number, int fd, std::function<void()> on_signal)

@@ -48,12 +48,15 @@ const std::atomic<bool>& stop_asked();
 /// Its number; 0: none came.
 int stop_signal();
 
+/// Of one that may be watched, by its name as in Spark's settings: PWR, USR1, USR2, HUP, WINCH.
+/// Errors: another name.
+Result<int> signal_number(const std::string& name);
+
 /// While it lives, the signal calls `on_signal` on the loop each time that it comes, and does
 /// nothing afterwards. One at a time. Thread: the loop's, or before it runs.
 class SignalWatch {
  public:
-  /// `name` as in Spark's settings: PWR, USR1, USR2, HUP, WINCH. Errors: another name, or no
-  /// descriptor is left.
+  /// Errors: as signal_number(), or no descriptor is left.
   static Result<std::unique_ptr<SignalWatch>> make(PollLoop& loop, const std::string& name,
                                                    std::function<void()> on_signal);
   ~SignalWatch();

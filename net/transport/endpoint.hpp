@@ -41,8 +41,9 @@ class Endpoint {
   virtual uint64_t rejected() const = 0;
 };
 
-/// What a listening endpoint binds. Port 0 takes a free one; a fixed port that is in use is tried
-/// upwards `retries` times (Spark spark.port.maxRetries).
+/// What a listening endpoint binds: the first address of `host`, a number (IPv6 in brackets or not)
+/// or a name. Port 0 takes a free one; a fixed port that is in use is tried upwards `retries` times
+/// (Spark spark.port.maxRetries).
 struct Listen {
   std::string host = "0.0.0.0";
   int port = 0;

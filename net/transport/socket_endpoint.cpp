@@ -179,9 +179,14 @@ class RealSocketEndpoint final : public SocketEndpoint {
     zmq_close(socket);
   }
 
+  /// ZeroMQ itself takes only numbers, and `*` for all addresses.
   Result<int> bind(const Listen& where) {
-    std::string host =
-        where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
+    std::string host = where.host;
+    if (host != "*") {
+      Result<std::vector<std::string>> addresses = resolve(host);
+      if (!addresses) return addresses.error();
+      host = bracketed(addresses->front());
+    }
     for (int i = 0;; ++i) {
       int port = where.port == 0 ? 0 : 1024 + (where.port + i - 1024) % (65536 - 1024);
       std::string url = "tcp://" + host + ":" + (port == 0 ? "*" : std::to_string(port));

@@ -2,6 +2,9 @@
 // decommissioning, by a signal. It checks the scheduler's events. Run by
 // tests/processes/cluster/scaling_test.sh.
 #include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -9,11 +12,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "core/api/tinderbox.hpp"
 #include "tests/apps/shared/executor_process.hpp"
@@ -137,15 +142,15 @@ void decommissioned_when_idle(Context& context, Executors& executors) {
           "they went for other reasons: " + *executors.reasons().begin());
 }
 
-/// The first executor whose task ends gets `number`; the job must not notice.
-std::string signal_one(Context& context, Executors& executors, int number,
-                       int (*pid)(const std::string&)) {
+/// The first executor whose task ends is told to end by `tell`; the job must not notice.
+std::string tell_one(Context& context, Executors& executors,
+                     const std::function<void(const std::string&)>& tell) {
   std::string victim;
-  const auto watching = executors.watch([&, number, pid](const ListenerEvent& e) {
+  const auto watching = executors.watch([&](const ListenerEvent& e) {
     auto* task = std::get_if<core::TaskEnded>(&e);
     if (!task || !victim.empty()) return;
     victim = task->task.executor.value;
-    kill(pid(victim), number);
+    tell(victim);
   });
   work(context, 40);
   require(!victim.empty(), "no task ended");
@@ -155,6 +160,43 @@ std::string signal_one(Context& context, Executors& executors, int number,
 std::string application;
 int executor_process(const std::string& id) { return pid_of_executor(application, id); }
 int worker_process(const std::string& id) { return parent_of(executor_process(id)); }
+
+std::string signal_one(Context& context, Executors& executors, int number,
+                       int (*pid)(const std::string&)) {
+  return tell_one(context, executors, [=](const std::string& id) { kill(pid(id), number); });
+}
+
+void require_left(Executors& executors, const std::string& victim) {
+  require(executors.reason(victim) == "Finished decommissioning", executors.reason(victim));
+  require(executors.failed_tasks() == 0, "tasks failed");
+}
+
+/// What a container's preStop hook runs.
+pid_t start_hook(int executor) {
+  const std::string pid = std::to_string(executor);
+  std::string words[] = {"tinderbox", "decommission", "--pid", pid, "--signal", "USR2"};
+  std::vector<char*> args;
+  for (std::string& word : words) args.push_back(word.data());
+  args.push_back(nullptr);
+  pid_t hook = 0;
+  require(posix_spawn(&hook, "/proc/self/exe", nullptr, nullptr, args.data(), environ) == 0,
+          "no hook");
+  return hook;
+}
+
+/// The hook ends after the executor, whose container would be ended otherwise.
+void by_hook(Context& context, Executors& executors) {
+  int executor = 0;
+  pid_t hook = 0;
+  const std::string victim = tell_one(context, executors, [&](const std::string& id) {
+    executor = executor_process(id);
+    hook = start_hook(executor);
+  });
+  require_left(executors, victim);
+  int status = -1;
+  require(waitpid(hook, &status, 0) == hook && status == 0, "the hook failed");
+  require(kill(executor, 0) != 0, "the hook ended before the executor");
+}
 
 /// What a decommissioned executor holds outlives it: nothing is computed again.
 void migrate(Context& context, Executors& executors) {
@@ -273,14 +315,14 @@ int run(Context& context, std::span<const std::string> args) {
     roll(context, *executors);
   } else if (args[0] == "will") {
     by_will(context, *executors);
+  } else if (args[0] == "hook") {
+    by_hook(context, *executors);
   } else if (args[0] == "decommission" || args[0] == "worker") {
     const bool worker = args[0] == "worker";
-    const auto named = context.conf().find(worker ? "spark.worker.decommission.signal"
-                                                  : "spark.executor.decommission.signal");
+    const auto named = context.conf().find("spark.worker.decommission.signal");
     const std::string victim = signal_one(context, *executors, named == "USR2" ? SIGUSR2 : SIGPWR,
                                           worker ? worker_process : executor_process);
-    require(executors->reason(victim) == "Finished decommissioning", executors->reason(victim));
-    require(executors->failed_tasks() == 0, "tasks failed");
+    require_left(*executors, victim);
   } else if (args[0] == "signal") {
     const std::string reason =
         executors->reason(signal_one(context, *executors, SIGKILL, executor_process));
@@ -293,8 +335,8 @@ int run(Context& context, std::span<const std::string> args) {
 }
 
 TINDERBOX_APPLICATION(scaling,
-                      "executors come and go: grow | idle | decommission | worker | signal | "
-                      "migrate | reap | roll | will",
+                      "executors come and go: grow | idle | decommission | hook | worker | "
+                      "signal | migrate | reap | roll | will",
                       run);
 
 }  // namespace

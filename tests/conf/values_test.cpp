@@ -171,6 +171,21 @@ TEST_CASE("addresses keep IPv6 in brackets") {
   CHECK(to_string(HostPort{"h", 7077}) == "h:7077");
 }
 
+TEST_CASE("a list that was resolved stays as it is, though a file has a pattern's name") {
+  const ListDirectory list = [](const std::string& folder) {
+    return folder == "/d" ? std::vector<std::string>{"data[1].csv", "data1.csv", "{a}", "a"}
+                          : std::vector<std::string>{};
+  };
+  const auto resolve = [&](std::string_view text) { return resolve_list(text, "/d", list); };
+  using Uris = std::vector<std::string>;
+  CHECK(resolve("data*.csv") == Uris{"file:/d/data1.csv", "file:/d/data[1].csv"});
+  CHECK(resolve("file:/d/data1.csv,file:/d/data[1].csv") ==
+        Uris{"file:/d/data1.csv", "file:/d/data[1].csv"});
+  CHECK(resolve("file:///d/data[1].csv#t") == Uris{"file:///d/data[1].csv#t"});
+  CHECK(resolve("{a}") == Uris{"file:/d/{a}"});
+  CHECK(resolve("{a,data1.csv}") == Uris{"file:/d/a", "file:/d/data1.csv"});
+}
+
 TEST_CASE("U16 patterns expand and fragments need one file") {
   const std::map<std::string, std::vector<std::string>> tree = {
       {"/", {"d"}},

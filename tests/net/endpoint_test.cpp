@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "net/transport/endpoint.hpp"
@@ -45,6 +46,14 @@ struct Heard {
   }
 };
 
+/// Whether there is an address ::1.
+bool has_ipv6() {
+  std::ifstream addresses("/proc/net/if_inet6");
+  for (std::string line; std::getline(addresses, line);)
+    if (line.ends_with(" lo")) return true;
+  return false;
+}
+
 }  // namespace
 
 namespace {
@@ -58,12 +67,12 @@ struct Pair {
   std::string address;
   PeerId peer = 0;
 
-  explicit Pair(int64_t max_message = 1 << 20) {
+  explicit Pair(int64_t max_message = 1 << 20, const std::string& host = "127.0.0.1") {
     server->handle(at_server.handler());
     client->handle(at_client.handler());
-    auto port = server->listen({"127.0.0.1", 0, 0, max_message});
+    auto port = server->listen({host, 0, 0, max_message});
     REQUIRE(port);
-    address = "127.0.0.1:" + std::to_string(*port);
+    address = host + ":" + std::to_string(*port);
     auto connected = client->connect(address);
     REQUIRE(connected);
     peer = *connected;
@@ -153,6 +162,26 @@ TEST_CASE("sockets: a fixed port in use is tried upwards, and refused without re
   REQUIRE(got);
   CHECK(*got > port);
   CHECK(*got <= port + 16);
+}
+
+TEST_CASE("sockets: a host that listens may be given by name, or as IPv6 in brackets") {
+  std::vector<std::string> hosts = {"localhost"};
+  if (has_ipv6()) hosts.push_back("[::1]");
+  for (const std::string& host : hosts) {
+    INFO(host);
+    Pair p(1 << 20, host);
+    p.client->send(p.peer, packet("hello"));
+    p.wait_for([&] { return p.at_server.packets.size() == 1; });
+  }
+}
+
+TEST_CASE("sockets: all addresses may be listened on, none may not") {
+  auto loop = net::make_poll_loop();
+  for (const char* all : {"0.0.0.0", "*"}) {
+    INFO(all);
+    CHECK(net::make_socket_endpoint(*loop)->listen({all, 0, 0, 1000}));
+  }
+  CHECK_FALSE(net::make_socket_endpoint(*loop)->listen({"", 0, 0, 1000}));
 }
 
 TEST_CASE("memory: packets and the loss arrive at the other loop") {

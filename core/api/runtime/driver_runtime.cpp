@@ -67,7 +67,7 @@ class RealDriverRuntime final : public DriverRuntime {
  public:
   RealDriverRuntime(conf::Conf conf, std::vector<std::shared_ptr<Listener>> listeners)
       : conf_(std::move(conf)),
-        host_(host_of(conf_)),
+        host_(net::without_brackets(host_of(conf_))),
         loop_(net::make_poll_loop()),
         bus_(bus_options()) {
     bus_.add(status_);
@@ -159,8 +159,8 @@ class RealDriverRuntime final : public DriverRuntime {
     const std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
     std::optional<std::string> shipped;  // none: it was before
     if (!backend_->local_executor())
-      shipped = hand_out_app_file(url, archive, *blocks_->manager, blocks_->id.address);
-    else if (check_app_file(url, archive, *blocks_->manager))
+      shipped = hand_out_app_file(url, archive, conf_, *blocks_->manager, blocks_->id.address);
+    else if (check_app_file(url, archive, conf_, *blocks_->manager))
       shipped = url;
     if (!shipped)
       return net::log(net::Level::Warn, "Driver",
@@ -343,7 +343,8 @@ class RealDriverRuntime final : public DriverRuntime {
 
   void open_blocks() {
     ProcessBlocksOptions o;
-    o.conf = conf_;
+    // The id that the application will be given may be another one than the user's.
+    o.conf = conf_.without(conf::kAppId.spec.name);
     o.self = {"driver"};
     o.host = host_;
     o.bind_host = bind_host();

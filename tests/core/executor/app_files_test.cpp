@@ -35,7 +35,7 @@ TEST_CASE("two files of one name are refused, one file may be named twice", "[ap
     for (const char* name : {"x.txt", "y.txt"}) make_file(s, directory, name);
   const auto hand_out = [&](const std::string& entry) {
     return or_error(
-        [&] { return hand_out_app_file(entry, false, *s.blocks, "h:1").value_or("before"); });
+        [&] { return hand_out_app_file(entry, false, {}, *s.blocks, "h:1").value_or("before"); });
   };
   CHECK(hand_out("file:/a/x.txt") == "spark://h:1/files/x.txt");
   CHECK(hand_out("file:///a/x.txt") == "before");
@@ -58,7 +58,7 @@ TEST_CASE("names are one file's where nothing is handed out, too", "[app_files]"
   for (const char* directory : {"/a", "/b"}) make_file(s, directory, "x.txt");
   const auto check = [&](const std::string& entry, bool archive = false) {
     return or_error([&] {
-      return std::string(check_app_file(entry, archive, *s.blocks) ? "fresh" : "before");
+      return std::string(check_app_file(entry, archive, {}, *s.blocks) ? "fresh" : "before");
     });
   };
   CHECK(check("file:/a/x.txt") == "fresh");
@@ -93,6 +93,16 @@ TEST_CASE("what is listed twice is shipped once", "[app_files]") {
         std::map<std::string, std::string>{
             {"spark.files", "spark://h:1/files/x.txt"},
             {"spark.archives", "spark://h:1/files/x.tgz,local:/b/y.tgz"}});
+}
+
+TEST_CASE("files are fetched as the settings say", "[app_files]") {
+  CHECK(fetch_options({}).timeout == std::chrono::seconds(60));
+  CHECK_FALSE(fetch_options({}).overwrite);
+  const conf::Conf conf = conf::Conf{}
+                              .with("spark.files.fetchTimeout", "100ms")
+                              .with("spark.files.overwrite", "true");
+  CHECK(fetch_options(conf).timeout == std::chrono::milliseconds(100));
+  CHECK(fetch_options(conf).overwrite);
 }
 
 TEST_CASE("what no executor could use is refused before there are any", "[app_files]") {

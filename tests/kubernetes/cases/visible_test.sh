@@ -15,9 +15,9 @@ field() { kubectl get pods -l "spark-role=$1" -o "jsonpath={.items[*].$2}"; }
 
 with_spaces() {
   # shellcheck disable=SC2046  # words
-  submit $(shared) --class wordcount --num-executors 1 local:///tinderbox "$dir/a book/some text" "$dir/some words" && [ "$(words 'some words')" = "$counted" ]
+  submit $(shared) --class wordcount --num-executors 1 local:///tinderbox "$dir/a book/some text" "$dir/some \$\$words" && [ "$(words "some \$\$words")" = "$counted" ]
 }
-check "K30 arguments with blanks" with_spaces
+check "K30 arguments with blanks and dollar signs" with_spaces
 check "nothing stays" forget_driver
 
 both() { local who; for who in driver executor; do printf -- "--conf spark.kubernetes.$who.%s " "$@"; done; }

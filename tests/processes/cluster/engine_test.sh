@@ -26,6 +26,8 @@ for master in 'local[1]' 'local[3]' 'local-cluster[2,1,1024]' 'local-cluster[1,2
   check "every kind of step in $master" engine "${master//[^a-z0-9]/-}" "$master"
 done
 check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped
+check "files shipped and blocks read where the user sets spark.app.id" \
+  engine own-id 'local-cluster[2,1,1024]' --conf spark.app.id=mine "${shipped[@]}" -- shipped
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step where no message is larger than 1 MiB" engine small 'local-cluster[2,1,1024]' --conf spark.rpc.message.maxSize=1 --conf spark.task.maxDirectResultSize=16m
 collected_too_much() {
@@ -111,6 +113,22 @@ settings_logged() {
     grep -q 'spark.logConf=true' "$dir/settings.log" && ! grep -q hidden "$dir/settings.log"
 }
 check "spark.logConf shows the settings, but no secrets" settings_logged
+mkdir "$dir/conf"
+echo "spark.files $dir/none" > "$dir/conf/spark-defaults.conf"
+: > "$dir/empty.conf"
+other_defaults() {
+  SPARK_CONF_DIR=$dir/conf timeout 60 "$TINDERBOX" submit --properties-file "$dir/empty.conf" --master 'local-cluster[1,1,1024]' --class pi "$TINDERBOX" 2 |
+    grep '^Pi is roughly'
+}
+check "executors do not read the spark-defaults.conf that their driver did not" other_defaults
+driver_at() { # driver_at HOST MASTER
+  timeout 60 "$TINDERBOX" run-example --master "$2" --conf spark.driver.host="$1" pi 8 | grep '^Pi is roughly'
+}
+hosts=(localhost)
+! grep -qs '^0*1 ' /proc/net/if_inet6 || hosts+=('[::1]')
+for host in "${hosts[@]}"; do
+  check "a driver at $host in local-cluster mode" driver_at "$host" 'local-cluster[2,1,1024]'
+done
 start_master
 start_worker worker1 --cores 1 --memory 2g
 start_worker worker2 --cores 1 --memory 2g
@@ -137,6 +155,10 @@ for master in 'local[2]' "$master_url"; do
   check "wordcount in $name" counts_words "$master" "$name"
   check "pagerank in $name" ranks_pages "$master" "$name"
 done
+stop_cluster
+start_master
+start_worker named --host localhost --cores 1 --memory 2g
+check "a driver and the executor of a worker that are announced by a name" driver_at localhost "$master_url"
 stop_cluster
 check "no process is left" no_process_left
 exit $failed

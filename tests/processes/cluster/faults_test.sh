@@ -132,6 +132,16 @@ slow_file() {
     ! grep 'heartbeat timed out' "$dir/slow-file.out" || { cat "$dir/slow-file.out"; return 1; }
 }
 check "a shipped file that comes slower than executors may be silent costs none of them" slow_file
+impatient() { # impatient ARGUMENTS…: gives slow.txt up before it is there
+  local status=0
+  timeout 5 "$TINDERBOX" submit --conf spark.files.fetchTimeout=100ms "$@" > "$dir/impatient.out" 2>&1 || status=$?
+  cat "$dir/impatient.out"
+  [ $status = 1 ] && grep -q "^Error: .*$web/slow.txt" "$dir/impatient.out"
+}
+for m in 'local[2]' 'local-cluster[1,1,1024]'; do
+  check "the driver waits no longer for a file than spark.files.fetchTimeout, $m" impatient --master "$m" --files "$web/slow.txt" --class pi "$TINDERBOX" 1
+done
+check "nor does submit for the application" impatient --master 'local[2]' --class pi "$web/slow.txt"
 # stopped_in_fetch SIGNAL CODE FOLDER COMMAND…: a signal while it fetches slow.txt below FOLDER ends it before the server
 # is done, and nothing is left there.
 stopped_in_fetch() {

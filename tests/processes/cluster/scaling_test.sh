@@ -24,8 +24,8 @@ check "idle executors are decommissioned when that is enabled" \
   run_case idle "${ALLOCATION[@]}" --conf spark.decommission.enabled=true
 check "an executor that gets SIGPWR finishes its task and goes; nothing fails" \
   run_case decommission --conf spark.decommission.enabled=true
-check "so does one that gets the signal that is configured" \
-  run_case decommission --conf spark.decommission.enabled=true --conf spark.executor.decommission.signal=USR2
+check "so does one that gets the signal that is configured, from a preStop hook, which ends after it" \
+  run_case hook --conf spark.decommission.enabled=true --conf spark.executor.decommission.signal=USR2
 check "an executor that is killed: the reason names the signal" run_case signal
 check "outputs and cached partitions of a decommissioned executor move to others; nothing is computed again" \
   run_case migrate --conf spark.decommission.enabled=true --conf spark.storage.decommission.enabled=true

@@ -246,6 +246,8 @@ unread() { # unread CODE COMMAND…: prints into a pipe whose reader has gone
 }
 check "nobody reads stdout: no message, and the application's exit code" unread 0 "$T" run-example --master 'local[1]' pi 2
 bad "history" 1 "history" "event logs" -- "$T" history
+bad "decommission by a signal that no executor waits for" 1 "--signal: 'KILL' is no signal" "PWR, USR1" -- \
+  "$T" decommission --pid 99999999 --signal KILL
 bad "a worker without a master" 1 "master" -- "$T" worker
 bad "a worker of a master that is no URL" 1 "localhost" "spark://host:port" -- "$T" worker localhost
 bad "a worker with no cores" 1 "cores: '0' is not a whole number above 0" -- env -C "$dir" "$T" worker --cores 0 spark://127.0.0.1:1

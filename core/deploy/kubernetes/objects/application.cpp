@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "conf/keys.hpp"
+
 namespace tinderbox::core::kubernetes {
 namespace {
 
 constexpr const char* kVolume = "tinderbox-application";
 
-Json arguments_of(const std::vector<AppFile>& files) {
+Json arguments_of(const std::vector<AppFile>& files, const conf::Conf& conf) {
   Json args = {"init", "--directory", kAppDir};
+  for (const conf::KeySpec* key : {&conf::kFilesFetchTimeout.spec, &conf::kFilesOverwrite.spec})
+    if (const auto value = conf.find(key->name)) {
+      args.push_back("--conf");
+      args.push_back(literal(std::string(key->name) + "=" + *value));
+    }
   const bool receives =
       std::any_of(files.begin(), files.end(), [](const AppFile& f) { return f.url.empty(); });
   if (receives) {
@@ -19,21 +26,23 @@ Json arguments_of(const std::vector<AppFile>& files) {
   for (const AppFile& f : files)
     if (f.url.empty()) {
       args.push_back("--expect");
-      args.push_back(f.name + "#sha256=" + f.sha256);
+      args.push_back(literal(f.name + "#sha256=" + f.sha256));
     }
   for (const AppFile& f : files)
     if (!f.url.empty())
-      args.push_back(f.url + "#" + (f.sha256.empty() ? "" : "sha256=" + f.sha256 + "&") + f.name);
+      args.push_back(
+          literal(f.url + "#" + (f.sha256.empty() ? "" : "sha256=" + f.sha256 + "&") + f.name));
   return args;
 }
 
 }  // namespace
 
-void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files) {
+void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files,
+                  const conf::Conf& conf) {
   if (files.empty()) return;
   const Json mount = {{"mountPath", kAppDir}};
   add_volume(pod, kVolume, {{"emptyDir", Json::object()}}, mount);
-  Json init = {{"name", kInitName}, {"args", arguments_of(files)}};
+  Json init = {{"name", kInitName}, {"args", arguments_of(files, conf)}};
   for (const char* same : {"image", "imagePullPolicy", "resources", "securityContext"})
     if (pod.container().contains(same)) init[same] = pod.container()[same];
   // Proxies and trusted certificates are for fetching too; secrets are not.

@@ -26,7 +26,8 @@ struct AppFile {
 };
 
 /// Adds the shared volume and, where there is something to fetch, the init container: after image
-/// and resources of the pod's own container are set.
-void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files);
+/// and resources of the pod's own container are set. `conf` says how to fetch.
+void add_fetching(PodUnderConstruction& pod, const std::vector<AppFile>& files,
+                  const conf::Conf& conf);
 
 }  // namespace tinderbox::core::kubernetes

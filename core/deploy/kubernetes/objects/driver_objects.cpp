@@ -4,6 +4,7 @@
 
 #include "conf/keys.hpp"
 #include "conf/values/custom_resources.hpp"
+#include "conf/values/resources.hpp"
 #include "core/deploy/kubernetes/names.hpp"
 #include "core/deploy/kubernetes/objects/driver_files.hpp"
 #include "core/deploy/kubernetes/objects/volumes.hpp"
@@ -43,7 +44,7 @@ class DriverBuilder {
     add_executor_template();
     add_local_dirs(pod_, in_.conf, in_.names.unique);
     add_conf_map();
-    add_fetching(pod_, in_.app_files);
+    add_fetching(pod_, in_.app_files, in_.conf);
     dependents_.insert(dependents_.begin(), pod_.finish());
     for (const Json& object : dependents_) refuse_large(object);
     return std::move(dependents_);
@@ -181,7 +182,7 @@ class DriverBuilder {
 
   void add_command() {
     Json args = {"driver"};
-    const auto add = [&args](const std::string& word) { args.push_back(word); };
+    const auto add = [&args](const std::string& word) { args.push_back(literal(word)); };
     if (!in_.proxy_user.empty()) add("--proxy-user"), add(in_.proxy_user);
     add("--properties-file");
     add(std::string(kConfDir) + "/" + kPropertiesName);
@@ -246,6 +247,20 @@ class DriverBuilder {
 };
 
 }  // namespace
+
+std::string file_text(const std::string& path, std::string_view key, const conf::ReadText& read) {
+  const conf::FileText file = read(path);
+  if (file.kind == conf::FileText::Kind::kRegular) return file.text;
+  throw conf::Error(std::string(key) + ": cannot read '" + path + "'" +
+                    (file.error.empty() ? ": no such file" : ": " + file.error));
+}
+
+NamedText template_of(const conf::Conf& conf, const conf::Key<std::optional<std::string>>& key,
+                      const conf::ReadText& read) {
+  const auto where = conf.get(key);
+  if (!where) return {};
+  return {*where, file_text(conf::local_path(*where).value_or(*where), key.spec.name, read)};
+}
 
 std::string driver_pod_name(const conf::Conf& conf, const AppNames& names) {
   return conf.get(conf::kKubernetesDriverPodName)

@@ -1,7 +1,9 @@
 // All that submit creates for an application: the driver's pod, and what the pod owns.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/deploy/kubernetes/objects/application.hpp"
@@ -13,6 +15,12 @@ namespace tinderbox::core::kubernetes {
 struct NamedText {
   std::string source, text;
 };
+
+/// The text of a file. Errors: conf::Error that names `key`, whose value the path is.
+std::string file_text(const std::string& path, std::string_view key, const conf::ReadText& read);
+/// The pod template that `key` names by a path or a file: URI; empty: none. Errors: as file_text().
+NamedText template_of(const conf::Conf& conf, const conf::Key<std::optional<std::string>>& key,
+                      const conf::ReadText& read);
 
 struct DriverInput {
   conf::Conf conf;

@@ -46,7 +46,7 @@ class ExecutorBuilder {
     if (!in_.config_map.empty())
       mount_config_map(pod_, "spark-conf-volume-exec", in_.config_map, {}, false);
     if (!excluded("LocalDirsFeatureStep")) add_local_dirs(pod_, in_.conf, in_.names.unique);
-    add_fetching(pod_, in_.app_files);
+    add_fetching(pod_, in_.app_files, in_.conf);
     add_preferences(nodes);
     all.insert(all.begin(), pod_.finish());
     return all;
@@ -135,7 +135,12 @@ class ExecutorBuilder {
   void add_lifecycle() {
     if (!in_.decommission || pod_.container().contains("lifecycle")) return;
     const std::string script = in_.conf.get(conf::kKubernetesDecommissionScript);
+    const std::string signal = in_.conf.get(conf::kDecommissionSignal);
     Json command = {"/proc/1/exe", "decommission"};
+    if (signal != *conf::kDecommissionSignal.spec.default_text) {
+      command.push_back("--signal");
+      command.push_back(signal);
+    }
     if (script != *conf::kKubernetesDecommissionScript.spec.default_text) command = {script};
     pod_.container()["lifecycle"] = {{"preStop", {{"exec", {{"command", command}}}}}};
   }

@@ -1,5 +1,7 @@
 #include "core/deploy/kubernetes/objects/pod_template.hpp"
 
+#include <absl/strings/str_replace.h>
+
 #include <nlohmann/json.hpp>
 
 #include "conf/sources/yaml.hpp"
@@ -95,6 +97,8 @@ void add_pairs(Json& object, const char* key, const conf::Pairs& pairs) {
   Json& all = object_in(object, key);
   for (const auto& [name, value] : pairs) all[name] = value;
 }
+
+std::string literal(std::string_view text) { return absl::StrReplaceAll(text, {{"$", "$$"}}); }
 
 void set_variable(Json& container, const std::string& name, const std::string& value) {
   put_variable(container, name, {{"name", name}, {"value", value}});

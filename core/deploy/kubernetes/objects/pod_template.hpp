@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "conf/conf.hpp"
 
@@ -38,6 +39,9 @@ std::string spark_container(const Json& pod_spec);
 void append(Json& object, const char* key, Json item);
 /// Adds all of `pairs` to the mapping `key` of `object`; those there already are replaced.
 void add_pairs(Json& object, const char* key, const conf::Pairs& pairs);
+/// What stands for `text` in a container's arguments, where Kubernetes replaces `$(NAME)` and takes
+/// `$$` for `$`.
+std::string literal(std::string_view text);
 /// `{name, value}` for a list of environment variables; one of the template with this name goes.
 void set_variable(Json& container, const std::string& name, const std::string& value);
 /// The same from a field of the pod.

@@ -30,8 +30,9 @@ class Planner {
     input_.main_class = request_.main_class;
     input_.arguments = request_.app_args;
     input_.proxy_user = request_.proxy_user;
-    input_.driver_template = template_of(conf::kKubernetesDriverTemplate);
-    input_.executor_template = template_of(conf::kKubernetesExecutorTemplate);
+    input_.driver_template = template_of(input_.conf, conf::kKubernetesDriverTemplate, world_.read);
+    input_.executor_template =
+        template_of(input_.conf, conf::kKubernetesExecutorTemplate, world_.read);
     read_conf_files();
     read_credentials();
     check_executor_keys();
@@ -71,20 +72,6 @@ class Planner {
       input_.conf = input_.conf.with(key.name, files_.place_list(*list));
   }
 
-  std::string read(const std::string& path, std::string_view key) const {
-    const conf::FileText file = world_.read(path);
-    if (file.kind == conf::FileText::Kind::kRegular) return file.text;
-    throw conf::Error(std::string(key) + ": cannot read '" + path + "'" +
-                      (file.error.empty() ? ": no such file" : ": " + file.error));
-  }
-
-  NamedText template_of(const conf::Key<std::optional<std::string>>& key) const {
-    const auto where = input_.conf.get(key);
-    if (!where) return {};
-    const std::string path = conf::local_path(*where).value_or(*where);
-    return {*where, read(path, key.spec.name)};
-  }
-
   void read_conf_files() {
     const auto folder = world_.environment.find("SPARK_CONF_DIR");
     if (folder == world_.environment.end()) return;
@@ -100,7 +87,7 @@ class Planner {
                                                          {"clientCertFile", "client-cert"}};
     for (const auto& [name, in_secret] : files)
       if (const auto path = input_.conf.find(prefix + name))
-        input_.credentials.emplace_back(in_secret, read(*path, prefix + name));
+        input_.credentials.emplace_back(in_secret, file_text(*path, prefix + name, world_.read));
   }
 
   /// What is wrong with them the driver would find out, once its pod runs.

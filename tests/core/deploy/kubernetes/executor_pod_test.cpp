@@ -99,6 +99,9 @@ TEST_CASE("K31 preStop is this program, or a script by key; none without decommi
   in.decommission = true;
   CHECK(container_of(in)["lifecycle"]["preStop"]["exec"]["command"] ==
         Json({"/proc/1/exe", "decommission"}));
+  in.conf = in.conf.with(conf::kDecommissionSignal, "USR2");
+  CHECK(container_of(in)["lifecycle"]["preStop"]["exec"]["command"] ==
+        Json({"/proc/1/exe", "decommission", "--signal", "USR2"}));
   in.conf = in.conf.with(conf::kKubernetesDecommissionScript, "/my.sh");
   CHECK(container_of(in)["lifecycle"]["preStop"]["exec"]["command"] == Json::array({"/my.sh"}));
 }

@@ -6,6 +6,7 @@
 #include "conf/keys.hpp"
 #include "conf/sources/yaml.hpp"
 #include "core/deploy/kubernetes/names.hpp"
+#include "core/deploy/kubernetes/objects/driver_objects.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
@@ -150,6 +151,50 @@ TEST_CASE("a local application and local files are sent to the driver's pod, wit
                  !Contains("spark.jars") && !Contains("tinderbox.kubernetes.application"));
 }
 
+TEST_CASE("arguments, variables and names of files reach the pod as they are", "[submission]") {
+  conf::SubmitRequest asked =
+      request("file:/a/$(app)", {{"spark.kubernetes.driverEnv.PRICE", "$(X) $$1"},
+                                 {"spark.kubernetes.driver.podTemplateFile", "/t.yaml"}});
+  asked.app_args = {"a$$b", "$(X)"};
+  const SubmissionOptions plan = plan_submission(
+      asked,
+      world({{"/a/$(app)", ""},
+             {"/t.yaml", "spec: {containers: [{name: a, env: [{name: OWN, value: $(X)}]}]}"}}));
+  CHECK(arguments(plan)[5] == "local:///opt/spark/app/$$(app)");
+  CHECK(arguments(plan)[6] == "a$$$$b");
+  CHECK(arguments(plan)[7] == "$$(X)");
+  const Json spec = pod_of(plan)["spec"];
+  for (const Json& container : {spec["initContainers"][0], spec["containers"][0]}) {
+    const std::string env = container["env"].dump();
+    CHECK_THAT(env, Contains(R"json({"name":"PRICE","value":"$(X) $$1"})json"));
+    CHECK_THAT(env, Contains(R"json({"name":"OWN","value":"$(X)"})json"));  // a template's own
+  }
+  CHECK(spec["initContainers"][0]["args"].back() == "$$(app)#sha256=" + std::string(64, ')'));
+}
+
+TEST_CASE("a file is sent by its name, also one that reads like a pattern", "[submission]") {
+  const Files files = {{"/a/data[1].csv", ""}, {"/a/data1.csv", ""}};
+  const SubmissionOptions plan = plan_submission(
+      request("local:///x", {{"spark.files", "file:/a/data[1].csv"}}), world(files));
+  REQUIRE(plan.uploads.size() == 1);
+  CHECK(plan.uploads[0].path == "/a/data[1].csv");
+  CHECK_THAT(properties(plan), Contains("spark.files=file:///opt/spark/app/data[1].csv\n"));
+}
+
+TEST_CASE("a pod template is named by its path or a file: URL", "[submission]") {
+  const auto read = world({{"/t.yaml", "kind: Pod"}}).read;
+  const auto text_at = [&](const std::string& where) {
+    const auto named = conf::Conf::of({{"spark.kubernetes.executor.podTemplateFile", where}});
+    return template_of(named, conf::kKubernetesExecutorTemplate, read).text;
+  };
+  for (const char* where : {"/t.yaml", "file:/t.yaml", "file:///t.yaml", "local:///t.yaml"})
+    CHECK(text_at(where) == "kind: Pod");
+  CHECK_THROWS_WITH(text_at("file:///no.yaml"),
+                    "spark.kubernetes.executor.podTemplateFile: cannot read '/no.yaml': no such "
+                    "file");
+  CHECK(template_of(conf::Conf(), conf::kKubernetesExecutorTemplate, read).text.empty());
+}
+
 TEST_CASE("an application on a web server is fetched by the pod", "[submission]") {
   const std::string sum(64, 'a');
   const SubmissionOptions plan =
@@ -159,6 +204,15 @@ TEST_CASE("an application on a web server is fetched by the pod", "[submission]"
       pod_of(plan)["spec"]["initContainers"][0]["args"] ==
       Json({"init", "--directory", "/opt/spark/app", "https://h/dir/app#sha256=" + sum + "&app"}));
   CHECK(arguments(plan)[5] == "local:///opt/spark/app/app");
+}
+
+TEST_CASE("the pod fetches as the settings say", "[submission]") {
+  const conf::Pairs settings = {{"spark.files.fetchTimeout", "5min"},
+                                {"spark.files.overwrite", "true"}};
+  const SubmissionOptions plan = plan_submission(request("https://h/app", settings), world());
+  CHECK(pod_of(plan)["spec"]["initContainers"][0]["args"] ==
+        Json({"init", "--directory", "/opt/spark/app", "--conf", "spark.files.fetchTimeout=5min",
+              "--conf", "spark.files.overwrite=true", "https://h/app#app"}));
 }
 
 TEST_CASE("with an upload path local files go to an object store, where the pod fetches them",
