@@ -98,9 +98,8 @@ TEST_CASE("what is listed twice is shipped once", "[app_files]") {
 TEST_CASE("files are fetched as the settings say", "[app_files]") {
   CHECK(fetch_options({}).timeout == std::chrono::seconds(60));
   CHECK_FALSE(fetch_options({}).overwrite);
-  const conf::Conf conf = conf::Conf{}
-                              .with("spark.files.fetchTimeout", "100ms")
-                              .with("spark.files.overwrite", "true");
+  const conf::Conf conf =
+      conf::Conf{}.with("spark.files.fetchTimeout", "100ms").with("spark.files.overwrite", "true");
   CHECK(fetch_options(conf).timeout == std::chrono::milliseconds(100));
   CHECK(fetch_options(conf).overwrite);
 }

@@ -1,7 +1,5 @@
 #include "core/deploy/kubernetes/objects/pod_template.hpp"
 
-#include <absl/strings/str_replace.h>
-
 #include <nlohmann/json.hpp>
 
 #include "conf/sources/yaml.hpp"
@@ -98,7 +96,11 @@ void add_pairs(Json& object, const char* key, const conf::Pairs& pairs) {
   for (const auto& [name, value] : pairs) all[name] = value;
 }
 
-std::string literal(std::string_view text) { return absl::StrReplaceAll(text, {{"$", "$$"}}); }
+std::string literal(std::string_view text) {
+  std::string doubled;
+  for (const char c : text) doubled.append(c == '$' ? 2 : 1, c);
+  return doubled;
+}
 
 void set_variable(Json& container, const std::string& name, const std::string& value) {
   put_variable(container, name, {{"name", name}, {"value", value}});
