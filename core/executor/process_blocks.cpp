@@ -1,7 +1,6 @@
 #include "core/executor/process_blocks.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "conf/keys.hpp"
 #include "conf/values/address.hpp"
@@ -9,7 +8,6 @@
 #include "core/plan/task.hpp"
 #include "net/files/all_files.hpp"
 #include "net/log.hpp"
-#include "net/process/control_group.hpp"
 #include "net/process/environment.hpp"
 
 namespace tinderbox::core {
@@ -35,14 +33,14 @@ std::unique_ptr<net::Files> files_of(const conf::Conf& conf) {
 }
 
 /// A pool that is larger than what the kernel lets the process have would be its end.
-int64_t allowed_memory(int64_t asked) {
-  const std::optional<int64_t> limit = net::group_limits().memory;
-  if (!limit || *limit >= asked) return asked;
+int64_t allowed_memory(const ProcessBlocksOptions& options) {
+  const int64_t asked = options.memory, limit = options.limits.memory.value_or(asked);
+  if (limit >= asked) return asked;
   net::log(net::Level::Warn, "ProcessBlocks",
-           "the control group of this process allows it " + std::to_string(*limit >> 20) +
+           "the control group of this process allows it " + std::to_string(limit >> 20) +
                " MiB, less than the " + std::to_string(asked >> 20) +
                " MiB that it was given: it plans with the former");
-  return *limit;
+  return limit;
 }
 
 }  // namespace
@@ -52,8 +50,8 @@ Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOp
   auto blocks = std::make_unique<ProcessBlocks>();
   blocks->files = files_of(options.conf);
   blocks->id = {options.self, options.host, ""};
-  BlockManagerOptions stores = block_manager_options(
-      options.conf, net::environment(), allowed_memory(options.memory), net::unique_name());
+  BlockManagerOptions stores = block_manager_options(options.conf, net::environment(),
+                                                     allowed_memory(options), net::unique_name());
   stores.warn = [](const std::string& line) { net::log(net::Level::Warn, "BlockManager", line); };
   blocks->max_ahead = stores.memory / kAheadShare;
   auto manager = BlockManager::open(*blocks->files, std::move(stores), std::move(listener));

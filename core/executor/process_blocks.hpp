@@ -8,6 +8,7 @@
 #include "core/storage/block_manager.hpp"
 #include "core/storage/transfer/block_transfer.hpp"
 #include "net/files/files.hpp"
+#include "net/process/control_group.hpp"
 
 namespace tinderbox::core {
 
@@ -19,6 +20,7 @@ struct ProcessBlocksOptions {
   int port = 0;         // 0: any
   bool network = true;  // false: local mode, nobody else asks for blocks
   int64_t memory = 0;   // of the process, spark.executor.memory or spark.driver.memory
+  net::GroupLimits limits = net::group_limits();  // what the kernel lets the process have
 };
 
 /// Members end in reverse order: the transfer before what it serves from.

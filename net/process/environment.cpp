@@ -16,8 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "net/process/control_group.hpp"
-
 extern char** environ;
 
 namespace tinderbox::net {
@@ -71,11 +69,11 @@ int64_t resident_bytes() {
   return int64_t{resident} * ::sysconf(_SC_PAGESIZE);
 }
 
-int available_processors() {
+int available_processors(const GroupLimits& limits) {
   cpu_set_t set;
   const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
   double n = known ? CPU_COUNT(&set) : static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  if (const auto limit = group_limits().processors) n = std::min(n, std::ceil(*limit));
+  if (limits.processors) n = std::min(n, std::ceil(*limits.processors));
   return std::max(1, static_cast<int>(n));
 }
 

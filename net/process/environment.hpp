@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "net/process/control_group.hpp"
+
 namespace tinderbox::net {
 
 /// All environment variables. Thread: any, as long as nobody changes them.
@@ -18,7 +20,7 @@ std::string unique_name();
 int64_t resident_bytes();
 /// Processors that this process may use, at least 1: of a control group's share of them a begun one
 /// counts. Source: what the JVM calls availableProcessors.
-int available_processors();
+int available_processors(const GroupLimits& limits = group_limits());
 /// Unit: MiB of this machine, or of the control group when that is less.
 int64_t memory_mib();
 int64_t process_id();

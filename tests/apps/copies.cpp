@@ -45,12 +45,20 @@ class Holders : public core::Listener {
   void wait_for_executors() {
     wait("three executors", [this] { return alive_.size() == kExecutors; });
   }
-  void wait_for_copies(RddId rdd, size_t copies) {
-    wait(std::to_string(copies) + " copies of each partition", [&] {
-      for (int32_t p = 0; p < kPartitions; ++p)
-        if (holders_[core::block_name(rdd, p)].size() != copies) return false;
-      return true;
-    });
+  /// In memory where the level has it, which has room for all of them; else in files.
+  void wait_for_copies(RddId rdd, const StorageLevel& level, size_t copies) {
+    const auto right = [&](const auto& holder) {
+      return holder.second.in_memory == level.memory && holder.second.on_disk != level.memory;
+    };
+    wait(std::to_string(copies) + " copies of each partition " +
+             (level.memory ? "in memory" : "on disk"),
+         [&] {
+           for (int32_t p = 0; p < kPartitions; ++p) {
+             const auto& holders = holders_[core::block_name(rdd, p)];
+             if (holders.size() != copies || !std::ranges::all_of(holders, right)) return false;
+           }
+           return true;
+         });
   }
   void wait_until_gone(const std::string& executor) {
     wait("the end of executor " + executor, [&] { return !alive_.contains(executor); });
@@ -60,7 +68,7 @@ class Holders : public core::Listener {
     std::lock_guard lock(mutex_);
     std::map<std::string, int64_t> held;
     for (int32_t p = 0; p < kPartitions; ++p)
-      for (const std::string& executor : holders_[core::block_name(rdd, p)]) ++held[executor];
+      for (const auto& [executor, block] : holders_[core::block_name(rdd, p)]) ++held[executor];
     require(!held.empty(), "no executor holds a partition");
     return *std::min_element(held.begin(), held.end(),
                              [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -77,9 +85,9 @@ class Holders : public core::Listener {
     require(false, "waited in vain for " + what + "; there are " + found);
   }
   void update(const core::BlockUpdated& e) {
-    std::set<std::string>& holders = holders_[e.block.block];
+    auto& holders = holders_[e.block.block];
     if (e.block.in_memory || e.block.on_disk)
-      holders.insert(e.executor.value);
+      holders.insert_or_assign(e.executor.value, e.block);
     else
       holders.erase(e.executor.value);
   }
@@ -91,7 +99,7 @@ class Holders : public core::Listener {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<std::string> alive_;
-  std::map<std::string, std::set<std::string>> holders_;  // by block
+  std::map<std::string, std::map<std::string, BlockUpdate>> holders_;  // by block and executor
 };
 
 struct Copies {
@@ -119,7 +127,7 @@ struct Copies {
     require(kept.sum() == kSum, std::string(name) + ": wrong sum");
     require(computed.value() == kRecords, std::string(name) + ": computed more than once");
     const auto copies = static_cast<size_t>(level.replication);
-    holders->wait_for_copies(kept.id(), copies);
+    holders->wait_for_copies(kept.id(), level, copies);
     const auto [victim, held] = holders->some_holder(kept.id());
     kill_executor(victim);
     require(kept.sum() == kSum, std::string(name) + ": wrong sum after the loss");
@@ -128,7 +136,7 @@ struct Copies {
     require(again == lost, std::string(name) + ": " + std::to_string(again) +
                                " records were computed again, not " + std::to_string(lost));
     // A loss is made good by those who are there then, not by who comes in the victim's place.
-    holders->wait_for_copies(kept.id(), std::min<size_t>(copies, kExecutors - 1));
+    holders->wait_for_copies(kept.id(), level, std::min<size_t>(copies, kExecutors - 1));
     require(kept.sum() == kSum && computed.value() == kRecords + lost,
             std::string(name) + ": computed again although all partitions are there");
     kept.unpersist();

@@ -3,9 +3,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -94,6 +99,27 @@ void stored(Context& c) {
   }
 }
 
+/// Partitions on disks: once they are there, whoever runs this makes some unreadable and says how
+/// many. These are computed again, and no task fails.
+void kept(Context& c, const std::string& directory) {
+  constexpr int32_t kPartitions = 12;
+  constexpr int64_t kEach = 1000, kAll = kPartitions * kEach;
+  auto computed = c.long_accumulator();
+  auto rdd = c.range(0, kAll, 1, kPartitions).map(capture(computed, [](const auto& n, int64_t x) {
+    n.add(1);
+    return x;
+  }));
+  rdd.persist(DISK_ONLY);
+  require(rdd.count() == kAll && computed.value() == kAll, "partitions on disks");
+  std::ofstream{directory + "/counted"};
+  int64_t lost = 0;
+  require(!(std::cin >> lost).fail(), "how many partitions were lost");
+  require(rdd.count() == kAll, "a count of partitions that were lost");
+  require(computed.value() == kAll + lost * kEach, "what was lost is computed again, no more");
+  require(rdd.sum() == kAll * (kAll - 1) / 2, "a sum of partitions that were lost");
+  require(computed.value() == kAll + lost * kEach, "what was computed again is kept");
+}
+
 void shared(Context& c) {
   std::map<int64_t, std::string> names;
   for (int64_t i = 0; i < 1000; ++i) names[i] = std::string(10'000, char('a' + i % 26));
@@ -156,6 +182,28 @@ void map_stages(Context& c) {
   require(groups.count() == 10, "groups of submitted maps");
 }
 
+/// Files of bytes that are no text, and such of records without ends.
+void binary(Context& c, const std::string& directory) {
+  std::filesystem::create_directories(directory + "/raw");
+  std::map<std::string, std::string> raw;  // by URL
+  for (int i = 0; i < 5; ++i) {
+    const std::string path = directory + "/raw/" + std::to_string(i);
+    std::string& bytes = raw["file:" + path];
+    for (int k = 0; k < i * 20'000; ++k) bytes.append("\0\xff\n", 3);
+    std::ofstream(path) << bytes;
+  }
+  require(c.binary_files(directory + "/raw", 3).collect_as_map() == raw, "binary_files");
+  std::string records;
+  for (int64_t i = 0; i < 1000; ++i) records += std::to_string(1'000'000 + i);
+  std::ofstream(directory + "/records") << records;
+  require(c.binary_records(directory + "/records", 7)
+                  .map([](std::string_view record) {
+                    return static_cast<int64_t>(std::stoll(std::string(record))) - 1'000'000;
+                  })
+                  .collect() == numbers(1000),
+          "binary_records");
+}
+
 void files(Context& c, const std::string& directory) {
   c.range(0, 1000, 1, 5)
       .map([](int64_t x) { return std::to_string(x); })
@@ -174,6 +222,7 @@ void files(Context& c, const std::string& directory) {
     require(c.sequence_file<int64_t, std::string>(path, 9).collect() == named.collect(),
             "save_as_sequence_file, sequence_file");
   }
+  binary(c, directory);
   c.set_checkpoint_dir(directory + "/checkpoints");
   auto rdd = c.range(0, 100, 1, 3).map([](int64_t x) { return x + 1; });
   rdd.checkpoint();
@@ -193,17 +242,29 @@ std::set<std::string> lines_in_tasks(Context& c, const std::string& name) {
   return {lines.begin(), lines.end()};
 }
 
-/// Files given by --files and --archives, and such as the application adds while it runs.
-void shipped(Context& c, const std::string& directory) {
+bool end_with(const std::vector<std::string>& paths, const std::vector<std::string>& ends) {
+  return std::equal(paths.begin(), paths.end(), ends.begin(), ends.end(),
+                    [](const auto& path, const auto& end) { return path.ends_with(end); });
+}
+
+/// Files given by --files and --archives, and such as the application adds while it runs; `archive`
+/// is a late.tar.
+void shipped(Context& c, const std::string& directory, const std::string& archive) {
   using Lines = std::set<std::string>;
   require(lines_in_tasks(c, "shipped.txt") == Lines{"hello"}, "--files");
   require(lines_in_tasks(c, "unpacked/inner.txt") == Lines{"inner"}, "--archives");
   std::ofstream(directory + "/late.txt") << "late\n";
   c.add_file(directory + "/late.txt");
   require(lines_in_tasks(c, "late.txt") == Lines{"late"}, "add_file");
+  c.add_archive(archive + "#late");
+  require(lines_in_tasks(c, "late/inner.txt") == Lines{"inner"}, "add_archive");
+  require(end_with(c.list_files(), {"/shipped.txt", "/late.txt"}), "list_files");
+  require(end_with(c.list_archives(), {"/pack.tar.gz#unpacked", "/late.tar#late"}),
+          "list_archives");
 }
 
-/// As many blocks as large clusters have: a byte of size for each, 100 MB.
+/// As many blocks as large clusters have: a byte of size for each, 100 MB. The driver has them in
+/// its table, in the answer to executors, and in that answer's bytes: twice while these grow.
 void wide(Context& c) {
   constexpr int32_t n = 10'000;
   auto sums = c.range(0, n, 1, n)
@@ -211,9 +272,31 @@ void wide(Context& c) {
                   .reduce_by_key([](int64_t a, int64_t b) { return a + b; }, n);
   require(sums.values().sum() == int64_t{n} * (n - 1) / 2, "10,000 × 10,000 blocks");
   rusage used{};
-  require(::getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss < 1 << 20,
-          "the sizes of 10,000 × 10,000 blocks in a driver of 1 GiB");
+  require(::getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss < 512 << 10,
+          "the sizes of 10,000 × 10,000 blocks in 512 MiB of the driver");
 }
+
+/// What tasks read of other executors' map outputs.
+class RemoteReads final : public core::Listener {
+ public:
+  void on_events(std::span<const core::ListenerEvent> events) override {
+    const std::lock_guard lock(mutex_);
+    for (const core::ListenerEvent& event : events)
+      if (const auto* ended = std::get_if<core::TaskEnded>(&event); ended && ended->metrics)
+        bytes_ += ended->metrics->shuffle_read_remote_bytes;
+    changed_.notify_all();
+  }
+  /// Whether it came to that; events come after their jobs.
+  bool reached(int64_t bytes) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return bytes_ >= bytes; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t bytes_ = 0;
+};
 
 void every_step(Context& c, const std::string& directory) {
   narrow_steps(c);
@@ -227,19 +310,34 @@ void every_step(Context& c, const std::string& directory) {
   files(c, directory);
 }
 
+/// No map output of another executor is read from its files.
+void sockets(Context& c, const std::string& directory) {
+  const auto reads = std::make_shared<RemoteReads>();
+  c.add_listener(reads);
+  every_step(c, directory);
+  require(reads->reached(1'000'000), "a megabyte of map outputs through sockets");
+}
+
 int run(Context& c, std::span<const std::string> args) {
   const std::string more = args.size() > 1 ? args[1] : "";
   if (more == "wide")
     wide(c);
   else if (more == "collected")
     collected(c);
+  else if (more == "sockets")
+    sockets(c, args[0]);
+  else if (more == "kept")
+    kept(c, args[0]);
   else
     every_step(c, args[0]);
-  if (more == "shipped") shipped(c, args[0]);
+  if (more == "shipped") shipped(c, args[0], args[2]);
   std::printf("all steps: right results\n");
   return 0;
 }
 
-TINDERBOX_APPLICATION(engine, "check every kind of step: DIRECTORY [shipped|wide|collected]", run);
+TINDERBOX_APPLICATION(engine,
+                      "check every kind of step: DIRECTORY [shipped "
+                      "ARCHIVE|wide|collected|sockets|kept]",
+                      run);
 
 }  // namespace

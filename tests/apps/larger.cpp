@@ -3,6 +3,7 @@
 // memory at once.
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -75,15 +76,24 @@ void by_hash(Context& c, int64_t records) {
 /// Groups, sorts, joins, keeps.
 void steps(Context& c, int64_t records) {
   auto rows = c.range(0, records, 1, 8).map(capture(records, [](int64_t n, int64_t i) {
-    return std::pair(scattered(i, n), value_of(i));
+    return std::pair(scattered(i, n), value_of(scattered(i, n)));
   }));
   const int64_t keys = records / 10;
 
   auto groups =
-      rows.map(capture(keys,
-                       [](int64_t k, const auto& r) { return std::pair(r.first % k, r.second); }))
+      rows.map(capture(keys, [](int64_t k, const auto& r) { return std::pair(r.first % k, r); }))
           .group_by_key(2);
-  const int64_t of_ten = groups.filter([](const auto& g) { return g.second.size() == 10; }).count();
+  const int64_t of_ten =
+      groups
+          .filter(capture(keys,
+                          [](int64_t k, const auto& g) {
+                            std::set<int64_t> members;
+                            for (const auto& [number, value] : g.second)
+                              if (number % k == g.first && value == value_of(number))
+                                members.insert(number);
+                            return g.second.size() == 10 && members.size() == 10;
+                          }))
+          .count();
   require(of_ten == keys, "groups of ten: " + std::to_string(of_ten));
 
   auto order = rows.sort_by_key(true, 2)
@@ -91,13 +101,16 @@ void steps(Context& c, int64_t records) {
                      int64_t last = -1, n = 0;
                      in.for_each([&](const auto& r) {
                        if (r.first <= last) throw std::runtime_error("out of order");
+                       if (r.second != value_of(r.first)) throw std::runtime_error("another value");
                        last = r.first;
                        ++n;
                      });
                      emit(std::pair(last, n));
                    })
                    .collect();
-  require(order[0].second + order[1].second == records && order[1].first == records - 1, "sort");
+  require(order[0].first == order[0].second - 1 && order[1].first == records - 1 &&
+              order[0].second + order[1].second == records,
+          "sort");
 
   const int64_t joined =
       rows.join(
@@ -108,7 +121,12 @@ void steps(Context& c, int64_t records) {
           })
           .count();
   require(joined == records, "join");
-  const int64_t both = rows.join(rows, 2).count();
+  const int64_t both =
+      rows.join(rows, 2)
+          .filter([](const auto& r) {
+            return r.second.first == value_of(r.first) && r.second.second == r.second.first;
+          })
+          .count();
   require(both == records, "join of two large sides");
 
   rows.persist(MEMORY_AND_DISK);

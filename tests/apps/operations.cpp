@@ -30,6 +30,8 @@ using Groups = std::map<std::string, Numbers>;
 const Records kOther = {{"k1", 10}, {"k1", 11}, {"k3", 30}, {"nowhere", -1}};
 /// Larger inputs are cut to so many records where each is paired with each.
 constexpr int64_t kFew = 300;
+/// What approximate counts are asked for, and four times as much, which they hold.
+constexpr double kDeviation = 0.02, kApart = 4 * kDeviation;
 
 template <class T>
 std::vector<T> sorted(std::vector<T> v) {
@@ -241,8 +243,17 @@ void drawn(const Case& k) {
   const auto some = k.rdd.sample(false, 0.4, 17).collect();
   k.same("sample again", k.rdd.sample(false, 0.4, 17).collect(), some);
   k.require("sample", std::ranges::includes(all, sorted(some)));
+  // So far from the mean it comes once in a hundred million seeds.
+  const auto n = static_cast<double>(all.size());
+  const auto near = [](size_t count, double mean, double deviation) {
+    return std::abs(static_cast<double>(count) - mean) <= 6 * deviation;
+  };
+  k.require("sample: how many", near(some.size(), 0.4 * n, std::sqrt(0.24 * n)));
   k.same("sample of all", k.rdd.sample(false, 1, 17).collect(), k.data);
-  for (const Record& r : k.rdd.sample(true, 1.5, 17).collect())
+  const auto repeated = k.rdd.sample(true, 1.5, 17).collect();
+  k.require("sample with replacement: how many",
+            near(repeated.size(), 1.5 * n, std::sqrt(1.5 * n)));
+  for (const Record& r : repeated)
     k.require("sample with replacement", std::binary_search(all.begin(), all.end(), r));
   Records parts;
   for (const auto& part : k.rdd.random_split({1, 2, 3}, 17))
@@ -310,11 +321,11 @@ void by_key(const Case& k) {
   Sums counts;
   for (const auto& [key, values] : groups) counts[key] = std::ssize(values);
   k.same("count_by_key", k.rdd.count_by_key(), counts);
-  const auto distinct = k.rdd.count_approx_distinct_by_key(0.02).collect_as_map();
+  const auto distinct = k.rdd.count_approx_distinct_by_key(kDeviation).collect_as_map();
   for (const auto& [key, values] : groups) {
     const auto truth = static_cast<double>(std::set(values.begin(), values.end()).size());
     const auto about = static_cast<double>(distinct.at(key));
-    k.require("count_approx_distinct_by_key", std::abs(about - truth) <= 1 + 0.15 * truth);
+    k.require("count_approx_distinct_by_key", std::abs(about - truth) <= 1 + kApart * truth);
   }
 }
 
@@ -363,14 +374,17 @@ void joins(const Case& k) {
   std::set<std::string> keys;
   for (const Groups* groups : std::initializer_list<const Groups*>{&mine, &theirs})
     for (const auto& [key, values] : *groups) keys.insert(key);
-  k.same("cogroup: keys", two.size() + three.size() + four.size(), 3 * keys.size());
+  k.same("cogroup: keys", two.size() + three.size() + four.size() + same.size(), 4 * keys.size());
+  const auto members = [](auto groups) {
+    std::apply([](auto&... each) { (std::sort(each.begin(), each.end()), ...); }, groups);
+    return groups;
+  };
   for (const std::string& key : keys) {
     const Numbers a = of(mine, key), b = of(theirs, key);
-    k.same("cogroup", std::pair(sorted(two.at(key).first), sorted(two.at(key).second)),
-           std::pair(a, b));
-    k.same("cogroup of three", sorted(std::get<2>(three.at(key))), a);
-    k.same("cogroup of four", sorted(std::get<3>(four.at(key))), b);
-    k.same("group_with", sorted(std::get<3>(same.at(key))), b);
+    k.same("cogroup", members(two.at(key)), std::pair(a, b));
+    k.same("cogroup of three", members(three.at(key)), std::tuple(a, b, a));
+    k.same("cogroup of four", members(four.at(key)), std::tuple(a, b, a, b));
+    k.same("group_with", members(same.at(key)), std::tuple(a, b, a, b));
   }
 }
 
@@ -419,9 +433,9 @@ void actions(const Case& k) {
   k.same("count_by_value", k.rdd.count_by_value(), counts);
   k.same("take_ordered", k.rdd.take_ordered(20), Records(all.begin(), all.begin() + some));
   k.same("top", k.rdd.top(20), Records(all.rbegin(), all.rbegin() + some));
-  const auto about = static_cast<double>(k.rdd.count_approx_distinct(0.02));
+  const auto about = static_cast<double>(k.rdd.count_approx_distinct(kDeviation));
   const auto truth = static_cast<double>(counts.size());
-  k.require("count_approx_distinct", std::abs(about - truth) <= 1 + 0.15 * truth);
+  k.require("count_approx_distinct", std::abs(about - truth) <= 1 + kApart * truth);
   Sums last;
   for (const auto& [key, value] : k.data) last.insert_or_assign(key, value);
   k.same("collect_as_map", k.rdd.collect_as_map(), last);
@@ -516,14 +530,24 @@ void later(const Case& k) {
 }
 
 void kept(const Case& k) {
-  const auto plus_one = [&] { return k.rdd.map_values([](int64_t v) { return v + 1; }); };
+  auto computed = k.context.long_accumulator();
+  const auto plus_one = [&] {
+    return k.rdd.map_values(capture(computed, [](const auto& n, int64_t v) {
+      n.add(1);
+      return v + 1;
+    }));
+  };
   const Records want = k.loop([](const Record& r) { return Record(r.first, r.second + 1); });
   for (const StorageLevel& level :
-       {MEMORY_ONLY, MEMORY_ONLY_SER, MEMORY_AND_DISK, DISK_ONLY, MEMORY_AND_DISK_2}) {
+       {DISK_ONLY, DISK_ONLY_2, DISK_ONLY_3, MEMORY_ONLY, MEMORY_ONLY_2, MEMORY_ONLY_SER,
+        MEMORY_ONLY_SER_2, MEMORY_AND_DISK, MEMORY_AND_DISK_2, MEMORY_AND_DISK_SER,
+        MEMORY_AND_DISK_SER_2, OFF_HEAP}) {
+    computed.reset();
     const auto rdd = plus_one();
     rdd.persist(level);
     k.same("persist", rdd.collect(), want);
     k.same("persist, the second time", rdd.collect(), want);
+    k.same("persist: records computed", computed.value(), std::ssize(want));
     rdd.unpersist();
   }
   const auto checkpointed = plus_one(), local = plus_one();
@@ -531,8 +555,13 @@ void kept(const Case& k) {
   checkpointed.checkpoint();
   local.local_checkpoint();
   for (const auto* rdd : std::initializer_list<const Rdd<Record>*>{&checkpointed, &local}) {
+    computed.reset();
     k.same("checkpoint", rdd->collect(), want);
+    k.require("is_checkpointed", rdd->is_checkpointed());
     k.same("checkpoint, read", rdd->collect(), want);
+    // Files are written by a job of their own, which computes once more.
+    k.same("checkpoint: records computed", computed.value(),
+           (rdd == &local ? 1 : 2) * std::ssize(want));
   }
 }
 
@@ -597,7 +626,7 @@ int run(Context& c, std::span<const std::string> args) {
                                    {"no", {}},
                                    {"skewed", skewed_records()},
                                    {"huge", huge_records()},
-                                   {"a million tiny", tiny_records(), {7}}};
+                                   {"a million tiny", tiny_records()}};
   for (const auto& [name, data, partitions] : kinds)
     for (const int32_t n : partitions) {
       const Case k{c, name, data, n, args[0], c.parallelize(data, n), c.parallelize(kOther, 2)};

@@ -1,5 +1,5 @@
 // An application that reads and writes wherever it is told: stores STEP ARGUMENTS…. Run by
-// tests/processes/cluster/s3_test.sh.
+// s3_test.sh and, with outputs on disks, by faults_test.sh of tests/processes/cluster.
 #include <signal.h>
 
 #include <charconv>
@@ -70,7 +70,7 @@ void records(Context& context, Args args) {
 }
 
 /// Two partitions of 20 MB of numbered lines; the first attempts at the second one end as `Fault`
-/// says after 18 MB, when a part of the upload was sent.
+/// says after 18 MB, when a part of an upload to a store was sent.
 template <class Fault>
 void disturbed(Context& context, const std::string& out, Fault) {
   context.range(0, 2000000, 1, 2)

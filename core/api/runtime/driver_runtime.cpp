@@ -129,7 +129,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   int32_t default_parallelism() const override {
     if (auto n = conf_.get(conf::kDefaultParallelism)) return *n;
-    int32_t known = backend_->known_cores();
+    int32_t known = backend_ ? backend_->known_cores() : 0;  // none: after the end
     return known > 0 ? known : std::max(2, cores_.load());
   }
   const conf::Conf& conf() const override { return told_; }
@@ -204,6 +204,7 @@ class RealDriverRuntime final : public DriverRuntime {
       loop_->stop();
     });
     thread_.join();
+    waiters_.close("SparkContext has been shutdown");
     services_->stop("the driver stops");
     bus_.post(ListenerEvent(ApplicationEnded{loop_->now()}));
     bus_.stop();

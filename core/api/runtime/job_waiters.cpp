@@ -1,5 +1,7 @@
 #include "core/api/runtime/job_waiters.hpp"
 
+#include <utility>
+
 namespace tinderbox::core {
 namespace {
 
@@ -16,8 +18,21 @@ std::string without_heading(std::string error) {
 
 uint64_t JobWaiters::open() {
   net::Lock lock(mutex_);
-  waiters_[++last_] = std::make_unique<Waiter>();
+  auto waiter = std::make_unique<Waiter>();
+  waiter->taken.ended = !closed_.empty();
+  waiter->taken.error = closed_;
+  waiters_[++last_] = std::move(waiter);
   return last_;
+}
+
+void JobWaiters::close(const std::string& error) {
+  net::Lock lock(mutex_);
+  closed_ = error;
+  for (auto& [ticket, waiter] : waiters_) {
+    if (std::exchange(waiter->taken.ended, true)) continue;
+    waiter->taken.error = error;
+    waiter->changed.notify_one();
+  }
 }
 
 void JobWaiters::wait_for_news(uint64_t ticket) {

@@ -39,6 +39,9 @@ class JobWaiters {
   void end_of_updates();
   /// Wakes those who have got something since the last call.
   void end_of_turn();
+  /// Nothing will be put any more: every ticket that has not ended ends with this error, those
+  /// that are made later too.
+  void close(const std::string& error);
 
  private:
   struct Waiter {
@@ -50,6 +53,7 @@ class JobWaiters {
   net::Mutex merge_mutex_;  // taken before mutex_: held from taking updates to their merge
   net::Mutex mutex_;
   uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::string closed_ GUARDED_BY(mutex_);  // with that error; empty: it is not
   std::unordered_map<uint64_t, std::unique_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
   std::vector<AccumulatorUpdate> updates_ GUARDED_BY(mutex_);
   // The loop's own until end_of_turn(), so that a turn takes the mutex once.

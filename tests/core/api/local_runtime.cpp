@@ -109,7 +109,7 @@ LocalServices::LocalServices(conf::Conf conf)
   directory = mkdtemp(name);
 }
 
-LocalServices::~LocalServices() { (void)files().remove_tree(directory); }
+LocalServices::~LocalServices() { (void)TaskServices::files().remove_tree(directory); }
 
 Result<core::MapOutputsPtr> LocalServices::map_outputs(ShuffleId shuffle, int64_t) {
   net::Lock lock(mutex);

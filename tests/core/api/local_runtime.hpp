@@ -44,8 +44,10 @@ class LocalServices final : public core::TaskServices {
   core::MemoryPool& memory() override { return memory_; }
   Result<std::string> temp_directory() override;
   std::optional<std::string> property(const std::string& key) const override;
+  net::Files& files() override { return disk ? *disk : TaskServices::files(); }
 
   Faults faults;
+  net::Files* disk = nullptr;  // what tasks write beside the blocks; null: this machine's
   std::map<std::string, Payload> blocks;  // shuffle_S_M_R and rdd_R_P
   std::multiset<std::string> fetched;     // names that readers asked for
   std::map<BroadcastId, Payload> broadcasts;

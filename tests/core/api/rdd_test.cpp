@@ -164,6 +164,9 @@ TEST_CASE("R10 coalesce joins neighbours", "[rdd]") {
   CHECK(ten.coalesce(10).num_partitions() == 10);
   CHECK(ten.coalesce(20).num_partitions() == 10);
   CHECK(ten.coalesce(20, true).num_partitions() == 20);
+  CHECK(ten.coalesce(1).shuffles().empty());
+  CHECK(ten.coalesce(1, true).shuffles().size() == 1);
+  CHECK(sorted(ten.coalesce(1, true).collect()) == upto(10));
   CHECK_THROWS_WITH(ten.coalesce(0), "Number of partitions (n) must be positive.");
 }
 

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
+#include "net/log.hpp"
 #include "net/process/environment.hpp"
+#include "tests/net/temp_dir.hpp"
 #include "tests/pch.hpp"
 
 using namespace tinderbox;
@@ -32,4 +34,34 @@ TEST_CASE("a port in use is another failure than a directory that can't be had",
   o.conf = o.conf.with("spark.local.dir", "/dev/null/none");
   CHECK_FALSE(ProcessBlocks::open(o, {}));
   std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a process plans with what its control group allows, and says so when that is less",
+          "[process_blocks]") {
+  const tinderbox::test::TempDir directory;
+  std::vector<std::string> said;
+  const auto sizes = [&](int64_t memory, const net::GroupLimits& limits) {
+    ProcessBlocksOptions o;
+    o.conf = conf::Conf{}.with("spark.local.dir", directory.path);
+    o.memory = memory;
+    o.limits = limits;
+    said.clear();
+    const auto blocks = ProcessBlocks::open(o, {});
+    REQUIRE(blocks);
+    return std::pair((*blocks)->manager->memory().size(), (*blocks)->max_ahead);
+  };
+  net::set_log_redaction([&](std::string_view line) {
+    said.emplace_back(line);
+    return std::string(line);
+  });
+  const auto given = sizes(256 << 20, {});
+  CHECK(said.empty());
+  CHECK(sizes(256 << 20, {256 << 20, {}}) == given);
+  CHECK(said.empty());
+  CHECK(sizes(1024 << 20, {256 << 20, 1.5}) == given);
+  net::set_log_redaction({});
+  CHECK(said == std::vector<std::string>{
+                    "the control group of this process allows it 256 MiB, less than the 1024 MiB "
+                    "that it was given: it plans with the former"});
+  CHECK(sizes(1024 << 20, {}) > given);
 }

@@ -2,6 +2,7 @@
 // that it ended for memory.
 #include "net/process/control_group.hpp"
 
+#include "net/process/environment.hpp"
 #include "tests/net/temp_dir.hpp"
 #include "tests/pch.hpp"
 
@@ -57,6 +58,15 @@ TEST_CASE("the least limit of a process's control groups counts, of either versi
     }
     CHECK(net::group_limits(c.groups, root.path) == c.want);
   }
+}
+
+TEST_CASE("a begun processor of a control group's share is one that may be used") {
+  const int all = net::available_processors({});
+  CHECK(net::available_processors({{}, 1.5}) == std::min(2, all));
+  CHECK(net::available_processors({{}, 1.0}) == 1);
+  CHECK(net::available_processors({{}, 0.01}) == 1);
+  CHECK(net::available_processors({{}, all + 0.5}) == all);
+  CHECK(net::available_processors({1, {}}) == all);
 }
 
 TEST_CASE("kills for memory are counted as the control group says") {

@@ -20,14 +20,15 @@ mkdir -p "$dir/pack"
 echo hello > "$dir/shipped.txt"
 echo inner > "$dir/pack/inner.txt"
 tar -C "$dir/pack" -czf "$dir/pack.tar.gz" inner.txt
+tar -C "$dir/pack" -cf "$dir/late.tar" inner.txt
 shipped=(--files "$dir/shipped.txt" --archives "$dir/pack.tar.gz#unpacked")
 
 for master in 'local[1]' 'local[3]' 'local-cluster[2,1,1024]' 'local-cluster[1,2,1024]'; do
   check "every kind of step in $master" engine "${master//[^a-z0-9]/-}" "$master"
 done
-check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped
+check "files shipped in local mode" engine local-files 'local[2]' "${shipped[@]}" -- shipped "$dir/late.tar"
 check "files shipped and blocks read where the user sets spark.app.id" \
-  engine own-id 'local-cluster[2,1,1024]' --conf spark.app.id=mine "${shipped[@]}" -- shipped
+  engine own-id 'local-cluster[2,1,1024]' --conf spark.app.id=mine "${shipped[@]}" -- shipped "$dir/late.tar"
 check "every kind of step with nothing launched ahead" engine ahead0 'local-cluster[2,1,1024]' --conf tinderbox.task.launchAhead=0
 check "every kind of step where no message is larger than 1 MiB" engine small 'local-cluster[2,1,1024]' --conf spark.rpc.message.maxSize=1 --conf spark.task.maxDirectResultSize=16m
 collected_too_much() {
@@ -37,27 +38,58 @@ collected_too_much() {
 check "what tasks add to accumulators counts for spark.driver.maxResultSize" collected_too_much
 check "every kind of step with all map outputs in files" engine files 'local-cluster[2,1,1024]' --conf tinderbox.shuffle.maxInMemoryOutput=0
 check "every kind of step with 1 MiB asked for at a time" engine flight 'local-cluster[2,1,1024]' --conf spark.reducer.maxSizeInFlight=1m --conf tinderbox.shuffle.maxInMemoryOutput=0
-check "10,000 x 10,000 blocks, a driver of 1 GiB" engine wide 'local-cluster[2,1,1024]' --driver-memory 1g -- wide
+# All executors here are on one host, and would read each other's files.
+through_sockets=(--conf spark.shuffle.readHostLocalDisk=false --conf tinderbox.shuffle.maxInMemoryOutput=0 --conf spark.reducer.maxSizeInFlight=1m)
+check "every kind of step with all map outputs in files, read through sockets, 1 MiB at a time" \
+  engine sockets 'local-cluster[2,1,1024]' "${through_sockets[@]}" -- sockets
+check "10,000 x 10,000 blocks, less than 512 MiB of the driver" engine wide 'local-cluster[2,1,1024]' --driver-memory 1g -- wide
 OPERATIONS=$(realpath "${OPERATIONS:-build/tests/operations}")
-operations() { # every operation on every kind of records; says its seed
+operations() { # MASTER [OPTIONS…]: every operation on every kind of records; says its seed
   mkdir "$dir/operations"
-  timeout 400 "$OPERATIONS" submit --master "$1" --driver-memory 1g --class operations "$OPERATIONS" "$dir/operations" 2> "$dir/operations.log" ||
+  timeout 400 "$OPERATIONS" submit --master "$1" "${@:2}" --driver-memory 1g --class operations "$OPERATIONS" "$dir/operations" 2> "$dir/operations.log" ||
     { grep -v 'very large size' "$dir/operations.log" | tail -n 5; return 1; }
   rm -rf "$dir/operations"
 }
 for master in 'local[7]' 'local-cluster[2,4,1024]'; do  # a barrier of seven tasks needs as many slots
   check "every operation against plain loops in $master" operations "$master"
 done
+check "the same, with blocks larger than a message through sockets" operations 'local-cluster[2,4,1024]' "${through_sockets[@]}" --conf spark.rpc.message.maxSize=1
 LARGER=$(realpath "${LARGER:-build/tests/larger}")
-larger() { # [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
-  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
+larger() { # [into=DIRECTORY] [megabytes=N] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
+  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" "${megabytes:-800}" "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
   grep '^all right' "$dir/larger.out"
 }
-check "800 MB aggregated, made distinct, grouped, sorted, joined, cogrouped and kept by executors of 400 MB" larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m
-check "the same by threads of one process, no more than it is told" larger 400 'local[2]' --driver-memory 400m
+by_two() { megabytes=1600 larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m --conf spark.shuffle.readHostLocalDisk=false; }
+check "1,600 MB aggregated, made distinct, grouped, sorted, joined, cogrouped and kept by two executors of 400 MB, through sockets" by_two
+check "800 MB of it by threads of one process, no more than it is told" larger 400 'local[2]' --driver-memory 400m
 saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.executor.memory=400m; }
 check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved
 rm -rf "$dir/saved"
+# "${mounted[@]}" MOUNTS COMMAND…: where the shell commands MOUNTS mounted something that only COMMAND sees. Empty: this user cannot.
+mounted=()
+for rights in "" --map-root-user; do
+  [ ${#mounted[@]} -gt 0 ] || ! unshare $rights --mount true 2> /dev/null || mounted=(unshare $rights --mount sh -c 'eval "$0" && exec "$@"')
+done
+disk_full() {
+  mkdir "$dir/full"
+  ! timeout 120 "${mounted[@]}" "mount -t tmpfs -o size=32m none '$dir/full'" "$LARGER" submit --master 'local-cluster[2,1,400]' --conf spark.executor.memory=400m \
+    --conf spark.local.dir="$dir/full" --class larger "$LARGER" 200 400 > "$dir/full.out" 2> "$dir/full.err" && [ "$(grep -c '^Error: ' "$dir/full.err")" = 1 ] &&
+    grep "^Error: Job aborted .* $dir/full/[^ ]*: No space left on device$" "$dir/full.err" || { cat "$dir/full.err"; return 1; }
+}
+# Half a processor is one: its text is one part, for two threads and more it would be two.
+limited() {
+  seq 1000 > "$dir/numbers"
+  timeout 60 "${mounted[@]}" "mount -t tmpfs none /sys/fs/cgroup && echo 50000 100000 > /sys/fs/cgroup/cpu.max && echo $((256 << 20)) > /sys/fs/cgroup/memory.max" \
+    "$TINDERBOX" run-example --master 'local[*]' --driver-memory 1g sort "$dir/numbers" "$dir/limited" 2> "$dir/limited.err" &&
+    [ "$(ls "$dir/limited" | tr '\n' ' ')" = '_SUCCESS part-00000 ' ] &&
+    grep 'WARN ProcessBlocks: the control group .* 256 MiB, less than the 1024 MiB that it was given' "$dir/limited.err" || { cat "$dir/limited.err"; return 1; }
+}
+if [ ${#mounted[@]} -gt 0 ]; then
+  check "spark.local.dir is full: one line says so and where" disk_full
+  check "local[*] and its memory go by the limits of the control group" limited
+else
+  echo "left out, as this user can mount nothing: a full disk, limits of a control group"
+fi
 
 # [option=KEY=VALUE] after_outputs N COMMAND…: an application of 200 MB, and the command once N map outputs are in the files below $dir/blocks.
 after_outputs() {
@@ -76,11 +108,12 @@ computed_again() {
     grep -m 1 -E 'WARN Driver: Lost task .* FetchFailed\(BlockManagerId\(., .*message=.*(there is no |: No such file or directory)' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
 }
 check "files of map outputs vanish: told, computed again, right results" computed_again
-damaged() { # other bytes in the middle of each file of map outputs
-  find "$dir/blocks" -name 'shuffle_*.data' | while read -r file; do
+damage() { # other bytes in the middle of each file whose name it reads
+  while read -r file; do
     printf 'not what was written' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") / 2)) conv=notrunc status=none
   done
 }
+damaged() { find "$dir/blocks" -name 'shuffle_*.data' | damage; }
 computed_again_blamed() {
   after_outputs 8 damaged && grep '^all right' "$dir/blocks.out" &&
     grep -m 1 'WARN Driver: Lost task .* FetchFailed(.* is corrupted due to DISK_ISSUE' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
@@ -91,6 +124,29 @@ blamed() {
     grep '^Error: .* is corrupted due to DISK_ISSUE' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
 }
 check "B40 the same with one attempt a stage: the error says so" blamed
+# lose_kept: once the partitions are counted, four files of them vanish and four change; says how many that are.
+lose_kept() {
+  local tries=1000 files
+  until [ -e "$dir/kept/counted" ]; do
+    (( tries-- > 0 )) || return 1
+    read -rt 0.02 <> <(:) || true
+  done
+  # Executors' logs go with the application: by a second name they stay.
+  find "$dir/kept/blocks" -name stderr -exec ln --backup=numbered -t "$dir/kept" {} \;
+  mapfile -t files < <(find "$dir/kept/blocks" -name 'rdd_*' | sort)
+  rm "${files[@]:0:4}" && printf '%s\n' "${files[@]:4:4}" | damage && echo 8
+}
+warned() { [ "$(grep -rhE "WARN BlockManager: rdd_.* cannot be read from disk: .*$1" "$dir/kept" | wc -l)" = 4 ]; }
+kept() { # MASTER
+  rm -rf "$dir/kept" && mkdir -p "$dir/kept/blocks"
+  lose_kept | timeout 120 "$ENGINE" submit --master "$1" --conf spark.local.dir="$dir/kept/blocks" --conf spark.task.maxFailures=1 \
+    --class engine "$ENGINE" "$dir/kept" kept > "$dir/kept/out" 2> "$dir/kept/err" &&
+    grep -x 'all steps: right results' "$dir/kept/out" && warned 'No such file or directory' && warned 'DISK_ISSUE' ||
+    { tail -n 30 "$dir"/kept/*err*; return 1; }
+}
+for master in 'local[2]' 'local-cluster[2,1,1024]'; do
+  check "B23 files of cached partitions vanish and change: told, and only these are computed again, $master" kept "$master"
+done
 vanished() { rm -rf "$dir/blocks" 2> /dev/null || rm -rf "$dir/blocks"; }
 # What executors make meanwhile may be enough to go on.
 right_or_told() {
@@ -133,7 +189,7 @@ start_master
 start_worker worker1 --cores 1 --memory 2g
 start_worker worker2 --cores 1 --memory 2g
 check "every kind of step on a standalone cluster, with --files and --archives" \
-  engine standalone "$master_url" "${shipped[@]}" -- shipped
+  engine standalone "$master_url" "${shipped[@]}" -- shipped "$dir/late.tar"
 
 pi_is_roughly() { app "$1" pi 8 > "$dir/pi.out" && grep -qE '^Pi is roughly 3\.1[34]' "$dir/pi.out"; }
 sorts_lines() {

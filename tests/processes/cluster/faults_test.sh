@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # Faults on real processes of a standalone cluster: kill -9 of executors, of a worker, of a holder of map outputs, of
-# the driver, of the master with and without recovery, of holders of cached partitions. The applications
-# tests/apps/faults.cpp and copies.cpp check results and scheduler events; this script checks what only the outside sees.
+# the driver, of the master with and without recovery, of holders of cached partitions, of who writes an output. The
+# applications tests/apps/faults.cpp and copies.cpp check results and scheduler events; this script checks what only the
+# outside sees.
 set -uo pipefail
 cd "$(dirname "$0")/../../.."
 . tests/processes/checks.sh
-COPIES=$(realpath "${COPIES:-build/tests/copies}")
+COPIES=$(realpath "${COPIES:-build/tests/copies}") STORES=$(realpath "${STORES:-build/tests/stores}")
 # submit_long OUT: in the background until the file OUT.enough is there; $driver is the driver's own process, which
 # `submit` becomes.
 submit_long() {
   "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" long 600 "$1.enough" > "$1" 2>&1 &
   driver=$!
 }
-run_fault() { timeout 60 "$FAULTS" submit --master "$master_url" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@" > "$dir/$1.out" 2>&1 \
+run_fault() { timeout 60 "$FAULTS" submit --master "${on:-$master_url}" --conf spark.log.level=ERROR --class faults "$FAULTS" "$@" > "$dir/$1.out" 2>&1 \
   && grep -q 'right result' "$dir/$1.out" || { cat "$dir/$1.out"; false; }; }
 
 copies() {
@@ -34,6 +35,8 @@ check "a task ends its process with exit code 0: the same" run_fault exit-0
 check "a segmentation fault, a division by zero: four attempts, and the error names the signal" run_fault fault
 check "a task runs out of memory: its executor ends with it" run_fault memory
 check "a user function throws: the job fails after 4 attempts with the message" run_fault throw
+in_local_cluster() { on='local-cluster[2,1,1024]' run_fault "$1"; }
+for what in throw memory fault; do check "the same in local-cluster: $what" in_local_cluster $what; done
 check "a worker is killed while its executor runs tasks" run_fault worker
 start_worker worker3 --cores 1 --memory 2g
 
@@ -166,6 +169,34 @@ for m in 'local[2]' 'local-cluster[1,1,1024]'; do
 done
 check "SIGINT while submit fetches the application" stopped_in_fetch INT 130 "$dir/fetched" \
   env TMPDIR="$dir/fetched" "$TINDERBOX" submit --master 'local[2]' --class pi "$web/slow.txt"
+stop_cluster
+
+# saves MASTER [OPTIONS…] STEP: tests/apps/stores.cpp writes into $out.
+out=$dir/saved
+saves() {
+  rm -rf "$out"
+  timeout 60 "$STORES" submit --master "$1" --conf spark.log.level=ERROR "${@:2:$#-2}" --class stores "$STORES" "${@: -1}" "file:$out"
+}
+disturbed() { # MASTER [OPTIONS…] STEP: there is what an undisturbed run writes, and nothing else
+  saves "$@" && cmp <(cat "$out"/part-*) <(seq -f '%.0f and filling so' 2000000) &&
+    [ "$(ls -A "$out" | tr '\n' ' ')" = '_SUCCESS part-00000 part-00001 ' ] || { ls -AR "$out"; return 1; }
+}
+failed_save() {
+  ! saves "$1" always-throws > "$dir/failed.out" 2>&1 && grep '^Error: Job aborted .*every attempt fails' "$dir/failed.out" &&
+    [ -d "$out" ] && ! ls -A "$out" | grep -vx part-00000 || { tail -n 5 "$dir/failed.out"; return 1; }
+}
+start_master
+start_worker here --cores 1 --memory 1g
+start_worker there --cores 1 --memory 1g --host 127.0.0.2  # a copy of a task runs on another host
+for m in 'local-cluster[2,1,1024]' "$master_url"; do
+  check "an attempt that fails while it writes its part leaves nothing, $m" disturbed "$m" throws
+  check "so does one whose process is killed, $m" disturbed "$m" dies
+  check "a save that fails leaves no _SUCCESS and no part of who failed, $m" failed_save "$m"
+done
+check "a task that runs twice writes once" disturbed "$master_url" --conf spark.speculation=true \
+  --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1 --conf spark.speculation.quantile=0.5 \
+  --conf spark.speculation.minTaskRuntime=10ms lingers
+rm -rf "$out"
 stop_cluster
 
 # A second master with the first one's log would take it away.

@@ -1,10 +1,10 @@
 #!/bin/bash
-# The programs of examples/ in local and local-cluster mode, each against an independent computation by Python or awk.
+# The programs of examples/, pi and pagerank in local and local-cluster mode, each against an independent computation by Python or awk.
 # word_count and inverted_index have tests of their own: readme_test.sh, outside_app_test.sh.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
 tinderbox=$(realpath "${TINDERBOX:-build/tinderbox}")
-examples=$(realpath "${EXAMPLES:-build/examples}")
+examples=$(realpath "${EXAMPLES:-build/examples}") page_ranks=$(realpath tests/scripts/page_ranks.awk)
 t=$(mktemp -d "${TMPDIR:-/tmp}/tinderbox-examples-XXXXXX")
 failed=0
 trap '[ $failed != 0 ] || rm -rf "$t"' EXIT
@@ -13,6 +13,8 @@ export LC_ALL=C
 
 # run FILE CLASS ARGUMENTS…: in the mode of this round.
 run() { timeout 60 "$tinderbox" submit --master "$mode" --class "$2" "$examples/$1" "${@:3}" 2>"$t/log"; }
+# built_in APPLICATION ARGUMENTS…: one of tinderbox's own.
+built_in() { timeout 60 "$tinderbox" run-example --master "$mode" "$@" 2>"$t/log"; }
 # same NAME: what the example printed (got) is what Python says (want), numbers to nine digits.
 same() {
   local verdict=ok
@@ -134,6 +136,30 @@ END
   run pipe pipe web.log awk '/ 404 /{ print $1 }' | sort >got
   awk '/ 404 /{ print $1 }' web.log | sort >want
   same "pipe: lines through awk"
+
+  built_in pi 2 >got
+  python3 - >want <<'END'
+def mixed(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+step, inside = 0x9E3779B97F4A7C15, 0
+for slice in range(2):
+    state = mixed(mixed(42 + step) ^ slice)
+    def coordinate():
+        global state
+        state = (state + step) % 2**64
+        return (mixed(state) >> 11) / 2**52 - 1
+    for _ in range(100000):
+        x, y = coordinate(), coordinate()
+        inside += x * x + y * y <= 1
+print("Pi is roughly %.6f" % (4 * inside / 200000))
+END
+  same "pi: the points of SplitMix64 in the circle"
+
+  built_in pagerank edges 10 | sort >got
+  sort -u edges | awk -f "$page_ranks" | sort >want
+  same "pagerank: the ranks of a plain loop"
 done
 mode='local[2]'
 for wrong in "k_means k_means points 0" "k_means k_means points x" "logistic_regression logistic_regression labelled 1.5" "tera_sort tera_gen -1 out"; do

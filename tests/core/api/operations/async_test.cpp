@@ -158,6 +158,25 @@ TEST_CASE("jobs are cancelled by group, by id and by stage; their slots are free
   CHECK(all_slots_free(context));
 }
 
+TEST_CASE("jobs are cancelled by tag, those of other tags go on", "[async]") {
+  LocalDriver driver;
+  Context& context = driver.context;
+  context.add_job_tag("slow");
+  auto slow = endless(context).count_async();
+  context.clear_job_tags();
+  context.add_job_tag("other");
+  until_begun();
+  context.cancel_jobs_with_tag("others");
+  context.cancel_jobs_with_tag("slow");
+  CHECK_THROWS_WITH(slow.get(), Contains("job tag(s) slow"));
+  CHECK(all_slots_free(context));
+  auto other = endless(context).count_async();
+  until_begun();
+  context.cancel_jobs_with_tag("slow");
+  may_end = true;
+  CHECK(other.get() > 0);
+}
+
 TEST_CASE("a task attempt that is killed runs again", "[async]") {
   LocalDriver driver;
   struct Attempts final : core::Listener {

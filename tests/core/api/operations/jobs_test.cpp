@@ -104,6 +104,27 @@ TEST_CASE("R31 an action on an Rdd of the driver cannot run inside a task", "[rd
       Contains("SPARK-5063"));
 }
 
+TEST_CASE("whether tasks of a cancelled job are interrupted is a property of the job", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto interrupts = [&] {
+    context.range(0, 1, 1, 1).count();
+    const auto said = runtime.last_properties.find("spark.job.interruptOnCancel");
+    return said == runtime.last_properties.end() ? "nothing is said" : said->second;
+  };
+  CHECK(interrupts() == "nothing is said");
+  context.set_job_group("night", "what runs at night", true);
+  CHECK(interrupts() == "true");
+  context.set_job_group("day", "what runs by day");
+  CHECK(interrupts() == "false");
+  context.set_interrupt_on_cancel(true);
+  CHECK(interrupts() == "true");
+  context.set_interrupt_on_cancel(false);
+  CHECK(interrupts() == "false");
+  context.clear_job_group();
+  CHECK(interrupts() == "nothing is said");
+}
+
 TEST_CASE("what is persisted and held is in persistent_rdds", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

@@ -11,10 +11,16 @@ TEST_CASE("R2 distinct of an Rdd that is partitioned by range: the same records"
   LocalRuntime runtime;
   Context context(runtime);
   const std::vector<int> doubled = {1, 1, 2, 3, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 9, 10};
-  auto by_range = context.parallelize(doubled, 4).sort_by([](int x) { return x; }, true, 3);
-  CHECK(sorted(by_range.distinct(3).collect()) == upto(10));
-  CHECK(sorted(by_range.distinct(5).collect()) == upto(10));
-  CHECK(by_range.distinct(5).num_partitions() == 5);
+  auto by_range =
+      context.parallelize(doubled, 4).key_by([](int x) { return x; }).sort_by_key(true, 3);
+  auto same = by_range.distinct(3), other = by_range.distinct(5);
+  CHECK(sorted(same.keys().collect()) == upto(10));
+  REQUIRE(by_range.partitioner());
+  CHECK(same.partitioner() == by_range.partitioner());
+  CHECK(same.shuffles() == by_range.shuffles());
+  CHECK(sorted(other.keys().collect()) == upto(10));
+  CHECK(other.num_partitions() == 5);
+  CHECK_FALSE(other.partitioner());
 }
 
 TEST_CASE("R4 unions: of many, of partitioned ones, without the empty ones", "[rdd]") {
@@ -54,7 +60,8 @@ TEST_CASE("R13 a range of keys reads only the partitions that may have them", "[
       context.parallelize(upto(100), 10).key_by([](int x) { return x; }).sort_by_key(true, 10);
   auto last = ordered.filter_by_range(95, 100);
   CHECK(last.keys().collect() == std::vector{95, 96, 97, 98, 99, 100});
-  CHECK(last.num_partitions() <= 2);
+  CHECK(last.num_partitions() == 1);
+  CHECK(ordered.filter_by_range(85, 95).num_partitions() == 2);
 }
 
 TEST_CASE("R26 intersection has each common record once", "[rdd]") {

@@ -69,6 +69,24 @@ TEST_CASE("a waiter gets its results and its end, and merges what came before th
   CHECK(merged == 1);
 }
 
+TEST_CASE("at the end who waits is told, and who comes later; what had ended stays as it was",
+          "[job_waiters]") {
+  JobWaiters waiters;
+  const auto error_of = [&](uint64_t ticket) {
+    return waiters.wait(ticket, [](const Updates&) {}).error;
+  };
+  const uint64_t over = waiters.open(), waiting = waiters.open();
+  waiters.put(end_of(over, "lost"));
+  waiters.end_of_turn();
+  std::string told;
+  std::thread other([&] { told = error_of(waiting); });
+  waiters.close("all is over");
+  other.join();
+  CHECK(told == "all is over");
+  CHECK(error_of(waiters.open()) == "all is over");
+  CHECK(error_of(over) == "lost");
+}
+
 TEST_CASE("listeners find merged what was put before the events that they get", "[job_waiters]") {
   JobWaiters waiters;
   size_t merged = 0;

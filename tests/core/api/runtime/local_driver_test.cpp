@@ -334,6 +334,17 @@ TEST_CASE("threads may look at a lineage while a checkpoint cuts it", "[local_dr
   }
 }
 
+TEST_CASE("R31 an action after the end throws, whenever its Rdd was made", "[local_driver]") {
+  LocalDriver d;
+  const auto numbers = d.context.range(0, 10, 1, 2);
+  CHECK(numbers.count() == 10);
+  d.runtime->stop();
+  const std::string why = "SparkContext has been shutdown";
+  CHECK_THROWS_WITH(numbers.count(), why);
+  CHECK_THROWS_WITH(numbers.count_async().get(), why);
+  CHECK_THROWS_WITH(d.context.range(0, 10).collect(), why);
+}
+
 TEST_CASE("within a process the tasks of a barrier may say more than a message may have",
           "[local_driver]") {
   LocalDriver d(conf::Conf{}.with("spark.rpc.message.maxSize", "1"));

@@ -1,8 +1,13 @@
 // Block transfer between processes, over real sockets.
 #include "core/storage/transfer/block_transfer.hpp"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <thread>
 
+#include "net/wire/codec.hpp"
 #include "tests/core/storage/payload_fixture.hpp"
 #include "tests/core/storage/transfer/block_process.hpp"
 #include "tests/pch.hpp"
@@ -14,6 +19,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr int64_t kMebibyte = 1 << 20;
+constexpr int64_t kMostHeld = 4;  // blocks of that size, for one peer
+constexpr int64_t kOutputs = 64;
+
 struct Process : BlockProcess {
   tinderbox::test::FakeFiles& files;
 
@@ -24,6 +33,7 @@ struct Process : BlockProcess {
                        options.read_host_local = block_transfer_options(conf).read_host_local;
                        options.client.retry_wait = 1ms;
                        options.client.max_in_flight = 3 << 20;
+                       options.server.max_held = kMostHeld * kMebibyte;
                        options.client.to_memory = block_transfer_options(conf).client.to_memory;
                        options.max_disk = max_disk;
                      }),
@@ -46,6 +56,67 @@ std::map<size_t, std::string> drain(BlockStream& stream) {
 BlockWant want(const Process& from, std::string block, int64_t size = 1) {
   return {.from = from.id, .block = std::move(block), .size = size};
 }
+
+/// Writes that many map outputs of a mebibyte into files.
+std::vector<BlockWant> large_outputs(Process& of) {
+  std::vector<BlockWant> wants;
+  for (int64_t map = 0; map < kOutputs; ++map) {
+    of.write(map, std::string(kMebibyte, static_cast<char>(map)));
+    wants.push_back(want(of, "shuffle_1_" + std::to_string(map) + "_0", kMebibyte));
+  }
+  return wants;
+}
+bool are_large_outputs(const std::map<size_t, std::string>& got) {
+  for (const auto& [map, bytes] : got)
+    if (bytes != std::string(kMebibyte, static_cast<char>(map))) return false;
+  return got.size() == kOutputs;
+}
+
+/// A port of this host where connections are taken, and nobody says anything.
+struct SilentPort {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::string address;
+
+  SilentPort() {
+    sockaddr_in a{};
+    a.sin_family = AF_INET;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof a;
+    REQUIRE(::bind(fd, reinterpret_cast<sockaddr*>(&a), size) == 0);
+    REQUIRE(::listen(fd, 16) == 0);
+    REQUIRE(::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size) == 0);
+    address = "127.0.0.1:" + std::to_string(ntohs(a.sin_port));
+  }
+  ~SilentPort() { ::close(fd); }
+};
+
+/// Asks a process for blocks and grants it credit as a test says, on the test's thread.
+struct StingyPeer {
+  std::unique_ptr<net::PollLoop> loop = net::make_poll_loop();
+  std::unique_ptr<net::SocketEndpoint> endpoint = net::make_socket_endpoint(*loop);
+  PeerId peer = 0;
+  int64_t got = 0, awaited = 0;  // bytes
+
+  explicit StingyPeer(const Process& process) {
+    endpoint->handle({[this](PeerId, net::Packet&& packet) {
+                        const Result<FromBlocks> message = net::decode<FromBlocks>(packet);
+                        if (!message || message->index() != 0) return loop->stop();
+                        for (const BlockChunk& chunk : std::get<BlockChunks>(*message).chunks)
+                          got += static_cast<int64_t>(chunk.bytes.size());
+                        if (got >= awaited) loop->stop();
+                      },
+                      [this](PeerId) { loop->stop(); }});
+    const Result<PeerId> connected = endpoint->connect(process.id.address);
+    REQUIRE(connected);
+    peer = *connected;
+  }
+  void send(ToBlocks message) { endpoint->send(peer, net::encode(message)); }
+  void await(int64_t bytes) {
+    awaited = bytes;
+    if (got < bytes) loop->run();
+    CHECK(got == bytes);
+  }
+};
 
 }  // namespace
 
@@ -189,6 +260,64 @@ TEST_CASE("a kill, and a stop, end a stream that waits", "[block_transfer]") {
   }
   std::atomic<bool> killed{false};
   CHECK(drain(*b.transfer->fetch(wants, killed)).at(0).starts_with("error: "));
+}
+
+TEST_CASE("a peer that takes connections and says nothing is given up after some tries",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  const auto hasty = [](BlockTransferOptions& options) {
+    options.client.silence = 50ms;
+    options.client.retry_wait = 1ms;
+  };
+  BlockProcess b(files, "2", "hostb", 8, hasty);
+  // One does not even greet; the other's process is stuck.
+  const SilentPort silent;
+  const auto loop = net::make_poll_loop();
+  const auto stuck = net::make_socket_endpoint(*loop);
+  const Result<int> port = stuck->listen({"127.0.0.1"});
+  REQUIRE(port);
+  const std::atomic<bool> killed{false};
+  for (const std::string& address : {silent.address, "127.0.0.1:" + std::to_string(*port)}) {
+    const BlockManagerId from{ExecutorId{"1"}, "hosta", address};
+    const std::vector<BlockWant> wants = {BlockWant{.from = from, .block = "rdd_1_0"},
+                                          BlockWant{.from = from, .block = "rdd_1_1"}};
+    const std::string why = " from " + address + " in 4 tries: it was silent for too long";
+    CHECK(drain(*b.transfer->fetch(wants, killed)) ==
+          std::map<size_t, std::string>{{0, "error: cannot fetch rdd_1_0" + why},
+                                        {1, "error: cannot fetch rdd_1_1" + why}});
+  }
+}
+
+TEST_CASE("a reader that takes nothing holds up no others, of its process or of another one",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), b(files, "2", "hostb"), c(files, "3", "hostc");
+  const std::vector<BlockWant> wants = large_outputs(a);
+  const std::atomic<bool> killed{false};
+  const auto stuck = b.transfer->fetch(wants, killed);
+  CHECK(are_large_outputs(drain(*c.transfer->fetch(wants, killed))));
+  CHECK((drain(*b.transfer->fetch({wants[7]}, killed))[0] == std::string(kMebibyte, '\7')));
+  // Of what the reader wants only what may be in flight was read.
+  CHECK(files.bytes_read(".data") == (kOutputs + 1 + 3) * kMebibyte);
+  CHECK(are_large_outputs(drain(*stuck)));
+}
+
+TEST_CASE("of blocks for a peer that grants no credit few are read, and others get theirs",
+          "[block_transfer]") {
+  constexpr int64_t kCredit = 64 << 10;
+  tinderbox::test::FakeFiles files;
+  Process a(files, "1", "hosta"), c(files, "3", "hostc");
+  const std::vector<BlockWant> wants = large_outputs(a);
+  StingyPeer stingy(a);
+  OpenBlocks open{.chunk = kCredit, .credit = kCredit};
+  for (const BlockWant& one : wants) open.wishes.push_back({open.wishes.size(), one.block});
+  stingy.send(open);
+  stingy.await(kMostHeld * kCredit);
+  const std::atomic<bool> killed{false};
+  CHECK(are_large_outputs(drain(*c.transfer->fetch(wants, killed))));
+  CHECK(files.bytes_read(".data") == (kOutputs + kMostHeld) * kMebibyte);
+  for (const WishedBlock& wish : open.wishes) stingy.send(GrantCredit{wish.stream, kMebibyte});
+  stingy.await(kOutputs * kMebibyte);
 }
 
 TEST_CASE("a single block is fetched without waiting", "[block_transfer]") {

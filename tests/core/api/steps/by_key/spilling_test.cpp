@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/core/api/values.hpp"
+#include "tests/core/storage/fake_files.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::tests;
@@ -336,6 +337,47 @@ TEST_CASE("damage of what was spilled is told, and no record of it is seen", "[s
   };
   CHECK_THROWS_WITH(read(0), Catch::Contains("what was spilled is damaged: the checksum is wrong"));
   CHECK(read(1) > 1);
+}
+
+TEST_CASE("a disk that fails while steps spill: one line says what where, nothing stays",
+          "[spill]") {
+  tinderbox::test::FakeFiles disk;
+  Little little;
+  auto& services = little.runtime.services;
+  services.disk = &disk;
+  disk.directories = {services.directory};
+  const auto rows = little.rows(3);  // in one partition more than stays in memory as pieces
+  const auto grouped = rows.group_by_key(1);
+  const auto ordered = rows.sort_by_key(true, 1);
+  const auto joined = rows.join(rows, 1);
+  const std::function<size_t()> steps[] = {[&] { return grouped.take(1).size(); },
+                                           [&] { return ordered.take(1).size(); },
+                                           [&] { return joined.take(1).size(); }};
+  const auto fails = [&](const std::function<size_t()>& step, const std::string& why) {
+    CHECK_THROWS_WITH(
+        step(), Catch::Matches("Job aborted due to stage failure: cannot spill: cannot write " +
+                               services.directory + "/temp_local_[0-9_]+: " + why));
+    CHECK(services.memory().use().execution == 0);
+    CHECK(disk.files.empty());
+  };
+  const int64_t room = std::exchange(disk.capacity, 1 << 20);
+  for (const auto& step : steps) fails(step, "No space left on device");
+  disk.capacity = room;
+  disk.refuse = "temp_local";
+  for (const auto& step : steps) fails(step, "Input/output error");
+  // A join has two files: the first one is whole when the second one fails.
+  disk.refuse.clear();
+  int ended = 0;
+  disk.before_commit = [&](const std::string& path) {
+    if (++ended == 2) disk.refuse = path;
+  };
+  fails(steps[2], "Input/output error");
+  CHECK(ended == 2);
+  disk.before_commit = {};
+  disk.refuse.clear();
+  for (const auto& step : steps) CHECK(step() == 1);
+  CHECK(disk.files.empty());
+  CHECK(services.memory().use().execution == 0);
 }
 
 TEST_CASE("numbers in groups with short keys and long ones, over the memory that there is",
