@@ -41,7 +41,7 @@ check "every kind of step with 1 MiB asked for at a time" engine flight 'local-c
 # All executors here are on one host, and would read each other's files.
 through_sockets=(--conf spark.shuffle.readHostLocalDisk=false --conf tinderbox.shuffle.maxInMemoryOutput=0 --conf spark.reducer.maxSizeInFlight=1m)
 check "every kind of step with all map outputs in files, read through sockets, 1 MiB at a time" \
-  engine sockets 'local-cluster[2,1,1024]' "${through_sockets[@]}" -- sockets
+  engine sockets 'local-cluster[2,1,1024]' "${through_sockets[@]}" --conf spark.shuffle.compress=false -- sockets
 check "10,000 x 10,000 blocks, less than 512 MiB of the driver" engine wide 'local-cluster[2,1,1024]' --driver-memory 1g -- wide
 OPERATIONS=$(realpath "${OPERATIONS:-build/tests/operations}")
 operations() { # MASTER [OPTIONS…]: every operation on every kind of records; says its seed
@@ -50,18 +50,16 @@ operations() { # MASTER [OPTIONS…]: every operation on every kind of records; 
     { grep -v 'very large size' "$dir/operations.log" | tail -n 5; return 1; }
   rm -rf "$dir/operations"
 }
-for master in 'local[7]' 'local-cluster[2,4,1024]'; do  # a barrier of seven tasks needs as many slots
-  check "every operation against plain loops in $master" operations "$master"
-done
-check "the same, with blocks larger than a message through sockets" operations 'local-cluster[2,4,1024]' "${through_sockets[@]}" --conf spark.rpc.message.maxSize=1
+# A barrier of seven tasks needs as many slots.
+check "every operation against plain loops in local[7]" operations 'local[7]'
+check "every operation against plain loops in local-cluster[2,4,1024], through sockets" operations 'local-cluster[2,4,1024]' "${through_sockets[@]}"
 LARGER=$(realpath "${LARGER:-build/tests/larger}")
-larger() { # [into=DIRECTORY] [megabytes=N] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
-  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" "${megabytes:-800}" "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
+larger() { # [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
+  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
   grep '^all right' "$dir/larger.out"
 }
-by_two() { megabytes=1600 larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m --conf spark.shuffle.readHostLocalDisk=false; }
-check "1,600 MB aggregated, made distinct, grouped, sorted, joined, cogrouped and kept by two executors of 400 MB, through sockets" by_two
-check "800 MB of it by threads of one process, no more than it is told" larger 400 'local[2]' --driver-memory 400m
+check "800 MB aggregated, made distinct, grouped, sorted, joined, cogrouped and kept by executors of 400 MB" larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m
+check "the same by threads of one process, no more than it is told" larger 400 'local[2]' --driver-memory 400m
 saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.executor.memory=400m; }
 check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved
 rm -rf "$dir/saved"
