@@ -167,7 +167,11 @@ class ExecutorService::Impl final : public DriverLink {
     if (options_.shared_blocks) services.max_message_size = 0;  // none goes over a socket
     services_ =
         std::make_unique<ExecutorServices>(services, *blocks_->manager, *blocks_->transfer, *this);
-    if (!start_runner(built)) return built;
+    try {
+      start_runner();
+    } catch (const std::runtime_error& e) {
+      return not_built(Error{e.what()});
+    }
     make_fetcher();
     watch_killed_tasks();
     watch_for_decommission();
@@ -297,8 +301,8 @@ class ExecutorService::Impl final : public DriverLink {
       net::log(net::Level::Warn, "Executor", watch.error().message);
   }
 
-  /// False: `built` says why not.
-  bool start_runner(ServicesBuilt& built) {
+  /// Errors: as TaskRunner's constructor.
+  void start_runner() {
     TaskRunnerOptions o;
     o.threads = std::max(1, options_.executor.cores / task_cpus_);
     o.max_result_size = conf_.get(conf::kDriverMaxResultSize);
@@ -309,14 +313,7 @@ class ExecutorService::Impl final : public DriverLink {
     o.now = [this] { return loop_.now(); };
     o.on_updates = [this] { loop_.post([this] { tell_updates(); }); };
     o.on_kill = [this] { services_->interrupt(); };
-    try {
-      runner_ = std::make_unique<TaskRunner>(std::move(o), *services_);
-      return true;
-    } catch (const std::runtime_error& e) {
-      built.exit_code = kExitFailure;
-      built.error = e.what();
-      return false;
-    }
+    runner_ = std::make_unique<TaskRunner>(std::move(o), *services_);
   }
 
   /// Thread: any.

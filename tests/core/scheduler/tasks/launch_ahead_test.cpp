@@ -27,6 +27,25 @@ struct AskedBack : Cluster {
   std::vector<TaskId> asked;
 };
 
+/// A holds what reads a shuffle whose outputs it made: one task in its slot, the others ahead.
+struct Reading : Cluster {
+  explicit Reading(int32_t readers) : Cluster(test_options(8)), input(shuffle(rdd(2), readers)) {
+    executor("A", 1);
+    ticket = job(rdd(readers, {input}));
+    maps_ok(0);
+    REQUIRE(live(1).size() == static_cast<size_t>(readers));
+  }
+  /// The first one misses an output; the others are asked back.
+  void miss_input() {
+    const size_t others = live(1).size() - 1;
+    fetch_failed(live(1)[0], input->id, 0, "A");
+    REQUIRE(revocations.size() == 1);
+    CHECK(revocations.front().second.size() == others);
+  }
+  ShufflePtr input;
+  uint64_t ticket = 0;
+};
+
 }  // namespace
 
 TEST_CASE("real slots of all executors come before tasks ahead", "[launch_ahead]") {
@@ -169,21 +188,14 @@ TEST_CASE("a task ahead that ended its executor is blamed though nobody knew tha
 }
 
 TEST_CASE("tasks ahead of a stage that lacks its input are asked back", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const auto s = shuffle(rdd(2), 4);
-  const uint64_t t = c.job(rdd(4, {s}));
-  c.maps_ok(0);
-  REQUIRE(c.live(1).size() == 4);
-  c.fetch_failed(c.live(1)[0], s->id, 0, "A");
-  REQUIRE(c.revocations.size() == 1);
-  CHECK(c.revocations.front().second.size() == 3);
+  Reading c(4);
+  c.miss_input();
   c.answer_revocations();
   CHECK(c.live(1).empty());  // nothing runs in front of the maps
   c.advance(200ms);
   c.maps_ok(0, 1);
   c.results_ok(1, 1);
-  CHECK(c.ended(t));
+  CHECK(c.ended(c.ticket));
   CHECK(c.driver.idle_state_is_clean());
 }
 
@@ -207,25 +219,16 @@ TEST_CASE("FIFO: the next stage of an earlier job goes before tasks ahead of a l
 }
 
 TEST_CASE("FIFO: tasks sent ahead since others were asked back make way, too", "[launch_ahead]") {
-  Cluster c(test_options(8));
-  c.executor("A", 1);
-  const auto s = shuffle(rdd(1), 9);
-  const uint64_t first = c.job(rdd(9, {s}));
-  c.maps_ok(0);
-  const auto reads = c.live(1);
-  REQUIRE(reads.size() == 9);
+  Reading c(9);
   const uint64_t later = c.job(rdd(9));
-  c.fetch_failed(reads[0], s->id, 0, "A");
-  REQUIRE(c.revocations.size() == 1);
-  CHECK(c.revocations.front().second.size() == 8);
-  const size_t before = c.revocations.size();
+  c.miss_input();
   c.advance(200ms);  // the map stage again, before A has answered
   const auto sent_meanwhile = c.live(2);
   REQUIRE(sent_meanwhile.size() == 1);
-  REQUIRE(c.revocations.size() > before);
+  REQUIRE(c.revocations.size() == 2);
   CHECK(c.revocations.back().second == std::vector<TaskId>{sent_meanwhile[0].id});
   c.drain();
-  CHECK(c.ended(first));
+  CHECK(c.ended(c.ticket));
   CHECK(c.ended(later));
 }
 
