@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <tinderbox.hpp>
 
@@ -14,6 +15,15 @@ namespace {
 using tinderbox::Context;
 using Edge = std::pair<int32_t, int32_t>;
 using Rank = std::pair<int32_t, double>;
+/// How many records an answer has, and a sum over all of them.
+using Total = std::pair<int64_t, int64_t>;
+
+constexpr auto kBoth = [](Total a, const Total& b) {
+  return Total(a.first + b.first, a.second + b.second);
+};
+std::string answer(const Total& total) {
+  return std::to_string(total.first) + "/" + std::to_string(total.second);
+}
 
 std::string word_count(Context& context, const std::string& folder) {
   const auto counts = context.text_file(folder + "/text.txt")
@@ -22,20 +32,29 @@ std::string word_count(Context& context, const std::string& folder) {
                           })
                           .map([](std::string_view word) { return std::pair(word, int64_t{1}); })
                           .reduce_by_key([](int64_t a, int64_t b) { return a + b; });
-  const auto total = counts.aggregate(
-      std::pair<int64_t, int64_t>(),
-      [](auto sum, const auto& word) { return std::pair(sum.first + 1, sum.second + word.second); },
-      [](auto a, const auto& b) { return std::pair(a.first + b.first, a.second + b.second); });
-  return std::to_string(total.first) + "/" + std::to_string(total.second);
+  return answer(counts.aggregate(
+      Total(),
+      [](Total sum, const auto& word) { return Total(sum.first + 1, sum.second + word.second); },
+      kBoth));
 }
 
 std::string group(Context& context, const std::string&) {
   const auto sums = context.range(0, 100'000'000)
                         .map([](int64_t x) { return std::pair(x % 1'000'000, x); })
                         .reduce_by_key([](int64_t a, int64_t b) { return a + b; });
-  const int64_t n = sums.count();
-  return std::to_string(n);
+  return answer(sums.aggregate(
+      Total(),
+      [](Total all, const auto& sum) {
+        return Total(all.first + 1, all.second + sum.second * (sum.first % 1000));
+      },
+      kBoth));
 }
+
+/// A partition's first and last key, its records, the sum of three bytes of each.
+struct Part {
+  std::string first, last;
+  int64_t records = 0, bytes = 0;
+};
 
 std::string sort_files(Context& context, const std::string& path, int32_t partitions) {
   const auto sorted =
@@ -43,20 +62,26 @@ std::string sort_files(Context& context, const std::string& path, int32_t partit
           .map([](std::string_view line) { return std::pair(line.substr(0, 10), line); })
           .sort_by_key(true, partitions);
   const auto parts = sorted
-                         .map_partitions<int64_t>([](auto& records, auto& emit) {
-                           std::string last;
-                           int64_t n = 0;
+                         .map_partitions<Part>([](auto& records, auto& emit) {
+                           Part part;
                            records.for_each([&](const auto& record) {
-                             if (record.first < last) throw std::runtime_error("out of order");
-                             last = record.first;
-                             ++n;
+                             const auto& [key, line] = record;
+                             if (key < part.last) throw std::runtime_error("out of order");
+                             if (part.records++ == 0) part.first = key;
+                             part.last = key;
+                             part.bytes += line[12] + line[50] + line[97];
                            });
-                           emit(n);
+                           if (part.records > 0) emit(part);
                          })
                          .collect();
-  int64_t n = 0;
-  for (const int64_t part : parts) n += part;
-  return std::to_string(n);
+  Part all;
+  for (const Part& part : parts) {
+    if (part.first < all.last) throw std::runtime_error("partitions out of order");
+    all.last = part.last;
+    all.records += part.records;
+    all.bytes += part.bytes;
+  }
+  return answer({all.records, all.bytes});
 }
 
 std::string sort(Context& context, const std::string& folder) {
@@ -99,13 +124,19 @@ std::string page_rank(Context& context, const std::string& folder) {
 }
 
 std::string shuffle(Context& context, const std::string&) {
-  const int64_t n = context.range(0, 200, 1, 200)
-                        .flat_map<Edge>([](int64_t p, auto& emit) {
-                          for (int32_t i = 0; i < 200; ++i) emit(Edge(i, static_cast<int32_t>(p)));
-                        })
-                        .group_by_key(200)
-                        .count();
-  return std::to_string(n);
+  const auto groups = context.range(0, 200, 1, 200)
+                          .flat_map<Edge>([](int64_t p, auto& emit) {
+                            for (int32_t i = 0; i < 200; ++i)
+                              emit(Edge(i, static_cast<int32_t>(p)));
+                          })
+                          .group_by_key(200);
+  return answer(groups.aggregate(
+      Total(),
+      [](Total sum, const auto& group) {
+        const auto& values = group.second;
+        return Total(sum.first + 1, std::accumulate(values.begin(), values.end(), sum.second));
+      },
+      kBoth));
 }
 
 const std::map<std::string, std::function<std::string(Context&, const std::string&)>> kCases = {
