@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The engine's cases beside Apache Spark (PyPI's pyspark; Scala in its JVM), beside C++ written by hand and, where they are a
-# table's, beside DuckDB and Polars, in one run on the same inputs; writes docs/benchmarks.md. Part of `make bench`. CASES='sort group' chooses some (and writes nothing).
+# table's, beside DuckDB and Polars, in one run on the same inputs; writes docs/benchmarks.md. Fails where a goal is missed. Part of `make bench`. CASES='sort group' chooses some (and writes nothing).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=$(realpath -m "${TINDERBOX_BENCH_DATA:-build/bench-data}")
@@ -78,10 +78,19 @@ declare -A records=(
   [big_sort]="80000000 records"
   [shuffle]="40000 blocks"
 )
-table=$(mktemp) more=$(mktemp) each=$(mktemp)
-trap 'rm -f "$table" "$more" "$each"; rm -rf "$data/duckdb.tmp"' EXIT
+# Goals: so many times as fast as Spark at least, so many times as long as by hand at most.
+declare -A faster_than_spark=([word_count]=8 [group]=20 [sort]=6 [page_rank]=20 [shuffle]=50 [big_sort]=2)
+declare -A longer_than_hand=([word_count]=1.3 [group]=1.2 [sort]=1.7 [page_rank]=8)
+table=$(mktemp) more=$(mktemp) each=$(mktemp) missed=$(mktemp)
+trap 'rm -f "$table" "$more" "$each" "$missed"; rm -rf "$data/duckdb.tmp"' EXIT
 # The same answer, or none.
 agree() { [ "$3" = - ] || [ "$2" = "$3" ] || { echo "engine.sh: $1: answers differ: $2, but $3 by $4" >&2; exit 1; }; }
+# at_most CASE WHAT A B RATIO: A is at most RATIO times B, where there is B, or the goal is missed.
+at_most() {
+  [ "$4" = - ] || awk -v a="$3" -v b="$4" -v ratio="$5" -v what="$1: $2" 'BEGIN {
+    split(ratio "/1", r, "/")
+    if (!(a > 0 && a * r[2] <= b * r[1])) printf "%s: goal missed: %s is more than %s of %s\n", what, a, ratio, b }' >>"$missed"
+}
 # Both read from the disk and spill to it.
 only_disk() {
   memory=1g rounds=1
@@ -117,6 +126,11 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
   agree "$name" "$a" "$c" hand
   agree "$name" "$a" "$d" DuckDB
   agree "$name" "$a" "$e" Polars
+  at_most "$name" "seconds, against Spark" "$s" "$t" "1/${faster_than_spark[$name]}"
+  at_most "$name" "seconds, against by hand" "$s" "$u" "${longer_than_hand[$name]:-}"
+  at_most "$name" "seconds, local-cluster against local" "$x" "$l" 1.15
+  at_most "$name" "MB, against Spark" "$m" "$n" 1/4
+  at_most "$name" "MB, against by hand" "$m" "$o" 2
   awk -v w="${what[$name]}" -v s="$s" -v t="$t" -v u="$u" -v m="$m" -v n="$n" -v o="$o" 'BEGIN {
     hand = u == "-" ? "–" : sprintf("%.2f s", u); times = u == "-" ? "–" : sprintf("%.2f ×", s / u)
     more = o == "-" ? "–" : sprintf("%d MB", o)
@@ -133,7 +147,8 @@ for name in ${CASES:-word_count group sort page_rank shuffle big_sort}; do
 done
 limits=$(build/bench/machine "$data/text.txt" | paste -sd ';' | sed 's/;/, /g')
 echo "$limits"
-[ -z "${CASES:-}" ] || exit 0
+reached() { ! grep . "$missed" >&2; }
+[ -z "${CASES:-}" ] || { reached; exit; }
 version=$("$SPARK_HOME/bin/spark-submit" --version 2>&1 | sed -n 's/.*version \([0-9.]*\)$/\1/p' | head -n 1)
 processor=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)
 python3 - "$table" "$more" "$each" "Machine: $(nproc) cores of $processor, $(awk '/^MemTotal/ { printf "%d GB", $2 / 1e6 }' /proc/meminfo); $limits; Spark $version; $(date -u +%F)." <<'END'
@@ -144,3 +159,4 @@ rows = [open(path).read() for path in sys.argv[1:4]]
 page = re.sub(r"(^\|---.*\n)(\|.*\n)*", lambda found: found[1] + (rows.pop(0) if rows else found[0][len(found[1]):]), page, flags=re.M)
 open("docs/benchmarks.md", "w").write(page)
 END
+reached

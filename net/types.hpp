@@ -1,6 +1,7 @@
 // Vocabulary of the whole tree: bytes, time, strong ids, results.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -110,6 +111,21 @@ class Payload {
   }
   /// So much at a time is worth it. Unit: bytes.
   static constexpr size_t kForget = 4 << 20;
+  /// The same of all before `read`, once it is worth it; `forgotten` says how far that is done.
+  void forget_before(size_t read, size_t& forgotten) const {
+    if (!forget_ || read - forgotten < kForget) return;
+    forget(view_.substr(forgotten, read - forgotten));
+    forgotten = read;
+  }
+  /// Gives `each` what lies in `part` of view(), a few megabytes at a time, each forgotten when it
+  /// was seen.
+  template <class F>
+  void each_window(std::string_view part, F&& each) const {
+    for (; !part.empty(); part.remove_prefix(std::min(part.size(), kForget))) {
+      each(part.substr(0, kForget));
+      forget(part.substr(0, kForget));
+    }
+  }
 
  private:
   std::shared_ptr<const void> owner_;

@@ -1,5 +1,6 @@
 #include "core/executor/app_files.hpp"
 
+#include <functional>
 #include <utility>
 
 #include "conf/keys.hpp"
@@ -61,12 +62,14 @@ bool give_name(const HandedOutFile& file, BlockManager& blocks) {
   return *given;
 }
 
-std::string hand_out_all(const std::vector<std::string>& entries, bool archives,
-                         const conf::Conf& conf, BlockManager& blocks, const std::string& address) {
+/// An entry as executors are to see it; none: they were given it before.
+using Shipped = std::function<std::optional<std::string>(const std::string& entry, bool archive)>;
+
+std::string shipped_list(const std::vector<std::string>& entries, bool archives,
+                         const Shipped& shipped) {
   std::string list;
   for (const std::string& entry : entries)
-    if (const auto url = hand_out_app_file(entry, archives, conf, blocks, address))
-      list += (list.empty() ? "" : ",") + *url;
+    if (const auto url = shipped(entry, archives)) list += (list.empty() ? "" : ",") + *url;
   return list;
 }
 
@@ -74,6 +77,17 @@ void check_archives(const conf::Conf& conf) {
   for (const std::string& entry : conf.get(conf::kArchives))
     if (std::optional<Error> refusal = net::archive_refusal(entry))
       throw conf::Error(refusal->message);
+}
+
+std::map<std::string, std::string> shipped_lists(const conf::Conf& conf, const Shipped& shipped) {
+  std::map<std::string, std::string> properties;
+  const auto files = conf.get(conf::kFiles), archives = conf.get(conf::kArchives);
+  if (!files.empty())
+    properties[std::string(conf::kFiles.spec.name)] = shipped_list(files, false, shipped);
+  check_archives(conf);
+  if (!archives.empty())
+    properties[std::string(conf::kArchives.spec.name)] = shipped_list(archives, true, shipped);
+  return properties;
 }
 
 }  // namespace
@@ -85,12 +99,11 @@ bool check_app_file(const std::string& entry, bool archive, const conf::Conf& co
   return !file || give_name(*file, blocks);
 }
 
-void check_app_files(const conf::Conf& conf, BlockManager& blocks) {
-  for (const std::string& entry : conf.get(conf::kFiles))
-    check_app_file(entry, false, conf, blocks);
-  check_archives(conf);
-  for (const std::string& entry : conf.get(conf::kArchives))
-    check_app_file(entry, true, conf, blocks);
+std::map<std::string, std::string> check_app_files(const conf::Conf& conf, BlockManager& blocks) {
+  return shipped_lists(conf, [&](const std::string& entry, bool archive) {
+    const bool fresh = check_app_file(entry, archive, conf, blocks);
+    return fresh ? std::optional(entry) : std::nullopt;
+  });
 }
 
 std::optional<std::string> hand_out_app_file(const std::string& entry, bool archive,
@@ -107,16 +120,9 @@ std::optional<std::string> hand_out_app_file(const std::string& entry, bool arch
 
 std::map<std::string, std::string> hand_out_app_files(const conf::Conf& conf, BlockManager& blocks,
                                                       const std::string& address) {
-  std::map<std::string, std::string> properties;
-  auto files = conf.get(conf::kFiles), archives = conf.get(conf::kArchives);
-  if (!files.empty())
-    properties[std::string(conf::kFiles.spec.name)] =
-        hand_out_all(files, false, conf, blocks, address);
-  check_archives(conf);
-  if (!archives.empty())
-    properties[std::string(conf::kArchives.spec.name)] =
-        hand_out_all(archives, true, conf, blocks, address);
-  return properties;
+  return shipped_lists(conf, [&](const std::string& entry, bool archive) {
+    return hand_out_app_file(entry, archive, conf, blocks, address);
+  });
 }
 
 AddFiles app_files(const conf::Conf& conf) {

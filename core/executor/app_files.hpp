@@ -28,8 +28,8 @@ std::optional<std::string> hand_out_app_file(const std::string& entry, bool arch
                                              const conf::Conf& conf, BlockManager& blocks,
                                              const std::string& address);
 
-/// For executors of this process, who read the files where they are. Errors: as above.
-void check_app_files(const conf::Conf& conf, BlockManager& blocks);
+/// The same for executors of this process, who read the files where they are. Errors: as above.
+std::map<std::string, std::string> check_app_files(const conf::Conf& conf, BlockManager& blocks);
 /// False: they were given it before.
 bool check_app_file(const std::string& entry, bool archive, const conf::Conf& conf,
                     BlockManager& blocks);

@@ -13,8 +13,9 @@
 namespace tinderbox::core {
 
 namespace {
-/// What is fetched ahead may take this part of the storage memory, beside the cached blocks.
-constexpr int64_t kAheadShare = 16;
+/// What is fetched ahead, and a block that is fetched whole, may take this part of the storage
+/// memory, beside the cached blocks.
+constexpr int64_t kFetchedShare = 16;
 
 /// Object stores are asked as the conf and this process's environment say.
 std::unique_ptr<net::Files> files_of(const conf::Conf& conf) {
@@ -53,7 +54,7 @@ Result<std::unique_ptr<ProcessBlocks>> ProcessBlocks::open(const ProcessBlocksOp
   BlockManagerOptions stores = block_manager_options(options.conf, net::environment(),
                                                      allowed_memory(options), net::unique_name());
   stores.warn = [](const std::string& line) { net::log(net::Level::Warn, "BlockManager", line); };
-  blocks->max_ahead = stores.memory / kAheadShare;
+  blocks->max_fetched = stores.memory / kFetchedShare;
   auto manager = BlockManager::open(*blocks->files, std::move(stores), std::move(listener));
   if (!manager) return manager.error();
   blocks->manager = std::move(*manager);
@@ -64,7 +65,8 @@ Result<bool> ProcessBlocks::listen(const ProcessBlocksOptions& options) {
   BlockTransferOptions o = block_transfer_options(options.conf);
   o.self = id;
   o.network = options.network;
-  o.max_ahead = std::min(o.max_ahead, max_ahead);
+  o.max_ahead = std::min(o.max_ahead, max_fetched);
+  o.client.to_memory = std::min(o.client.to_memory, max_fetched);
   o.listen.host = options.bind_host;
   o.listen.port = options.port;
   o.listen.retries = options.conf.get(conf::kPortMaxRetries);

@@ -27,7 +27,7 @@ struct ProcessBlocksOptions {
 struct ProcessBlocks {
   std::unique_ptr<net::Files> files;
   BlockManagerId id;
-  int64_t max_ahead = 0;  // bytes that may be fetched before their readers
+  int64_t max_fetched = 0;  // bytes: of what comes before its readers; larger blocks go to files
   std::unique_ptr<BlockManager> manager;
   std::unique_ptr<BlockTransfer> transfer;
 

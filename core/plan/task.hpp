@@ -50,6 +50,7 @@ struct BlockWant {
 struct FetchedBlock {
   size_t index = 0;
   Result<Payload> bytes;
+  bool local = false;  // of this process, or read from a file of this host
 };
 
 /// Blocks in order of arrival. Thread: one task's.

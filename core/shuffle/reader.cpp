@@ -58,10 +58,7 @@ std::optional<std::string_view> ShuffleReader::next() {
 /// A block of its own may be a large file that is mapped.
 void ShuffleReader::forget_read() {
   if (group_) return;
-  const size_t read = block_.size() - pieces_->left();
-  if (read - forgotten_ < Payload::kForget) return;
-  block_.forget(block_.view().substr(forgotten_, read - forgotten_));
-  forgotten_ = read;
+  block_.forget_before(block_.size() - pieces_->left(), forgotten_);
 }
 
 bool ShuffleReader::next_block() {
@@ -84,6 +81,7 @@ bool ShuffleReader::next_block() {
   const BlockWant& want = wants_.at(current_);
   if (!fetched->bytes) not_fetched(fetched->bytes.error());
   block_ = std::move(*fetched->bytes);
+  local_ = fetched->local;
   forgotten_ = 0;
   read_bytes_ += want.size;
   if (want.group.empty()) {
@@ -107,9 +105,8 @@ void ShuffleReader::next_of_group() {
 
 void ShuffleReader::begin(std::string_view block) {
   if (block.empty()) fail("block " + name() + " came without bytes");
-  const bool local = wants_[current_].from.executor == context_.services->executor_id();
-  auto& counter = local ? context_.metrics.shuffle_read_local_bytes
-                        : context_.metrics.shuffle_read_remote_bytes;
+  auto& counter = local_ ? context_.metrics.shuffle_read_local_bytes
+                         : context_.metrics.shuffle_read_remote_bytes;
   counter += static_cast<int64_t>(block.size());
   pieces_.emplace(block);
 }

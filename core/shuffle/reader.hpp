@@ -44,6 +44,7 @@ class ShuffleReader {
   std::unique_ptr<BlockStream> stream_;
   Payload block_;
   size_t forgotten_ = 0;                // bytes of block_
+  bool local_ = false;                  // block_ did not come over the network
   std::optional<GroupReader> group_;    // of block_
   size_t current_ = 0;                  // whose it is
   size_t member_ = 0;                   // of its group

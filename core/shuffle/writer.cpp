@@ -18,7 +18,9 @@ TaskOutput ShuffleWriter::commit() {
       context_.services->map_output(shuffle_, context_.id.value, context_.partition, parts_.size());
   for (int32_t r = 0; r < parts_.size(); ++r) {
     for (const Payload& pieces : parts_.take(r)) {
-      or_throw(output->append(r, pieces.view()), "cannot write map output");
+      pieces.each_window(pieces.view(), [&](std::string_view window) {
+        or_throw(output->append(r, window), "cannot write map output");
+      });
       context_.metrics.shuffle_write_bytes += static_cast<int64_t>(pieces.size());
     }
   }

@@ -151,7 +151,7 @@ void BlockManager::warn(const std::string& block, const char* what, const Error&
 }
 
 bool BlockManager::write(const std::string& block, const Payload& bytes) {
-  const Result<bool> written = disk_.put(block, bytes.view());
+  const Result<bool> written = disk_.put(block, bytes);
   if (!written) warn(block, "written to", written.error());
   return written && *written;
 }

@@ -7,12 +7,7 @@ namespace tinderbox::core {
 uint64_t checksum(const Payload& bytes, std::string_view part) {
   if (part.size() <= Payload::kForget) return XXH3_64bits(part.data(), part.size());
   RunningChecksum sum;
-  while (!part.empty()) {
-    const std::string_view window = part.substr(0, Payload::kForget);
-    sum.add(window);
-    bytes.forget(window);
-    part.remove_prefix(window.size());
-  }
+  bytes.each_window(part, [&](std::string_view window) { sum.add(window); });
   return sum.value();
 }
 

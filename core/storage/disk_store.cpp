@@ -1,8 +1,6 @@
 // Blocks in files.
 #include "core/storage/disk_store.hpp"
 
-#include <xxhash.h>
-
 #include "core/storage/block_id.hpp"
 #include "core/storage/checksum.hpp"
 
@@ -46,15 +44,21 @@ Result<std::string> DiskStore::path_for_writing(const std::string& name) {
   return whole;
 }
 
-Result<bool> DiskStore::put(const std::string& block, std::string_view bytes) {
+Result<bool> DiskStore::put(const std::string& block, const Payload& bytes) {
   Result<std::string> where = path_for_writing(block);
   if (!where) return where.error();
   Result<std::unique_ptr<net::WriteFile>> file = files_.create(*where);
   if (!file) return file.error();
-  if (Result<bool> written = (*file)->append(bytes); !written) return written;
+  RunningChecksum sum;
+  Result<bool> written = true;
+  bytes.each_window(bytes.view(), [&](std::string_view window) {
+    sum.add(window);
+    if (written) written = (*file)->append(window);
+  });
+  if (!written) return written;
   if (Result<bool> committed = (*file)->commit(); !committed) return committed;
   net::Lock lock(mutex_);
-  stored_[block] = {static_cast<int64_t>(bytes.size()), XXH3_64bits(bytes.data(), bytes.size())};
+  stored_[block] = {static_cast<int64_t>(bytes.size()), sum.value()};
   return true;
 }
 

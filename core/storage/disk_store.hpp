@@ -34,7 +34,7 @@ class DiskStore {
   DiskStore(net::Files& files, std::vector<std::string> directories, size_t sub_directories)
       : files_(files), directories_(std::move(directories)), sub_directories_(sub_directories) {}
 
-  Result<bool> put(const std::string& block, std::string_view bytes);
+  Result<bool> put(const std::string& block, const Payload& bytes);
   /// Errors: not there, can't be read, or its checksum is wrong.
   Result<Payload> get(const std::string& block);
   /// Size; negative: not there.

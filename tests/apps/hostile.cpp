@@ -3,6 +3,7 @@
 // Ends with 1 when a peer that broke the rules was not dropped, or a file was handed out that
 // nobody offered. Modes:
 //   garbage  what is never right, and right messages about things that do not exist
+//   half     connections that never get as far as a message
 //   flood    questions by the hundred thousand whose answers are never read
 //   lies     right messages that only authentication could refuse: APPLICATION, WORKER and
 //   MASTER_URL follow the ports
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -416,6 +418,33 @@ int garbage(const std::vector<Port>& ports, int rounds) {
   return bad;
 }
 
+int half(const std::vector<Port>& ports) {
+  struct Silent {
+    Port port;
+    size_t bytes;  // of what it should say
+    std::unique_ptr<Connection> connection;
+  };
+  const Bytes first = greeting() + ready("DEALER", "");
+  std::vector<Silent> all;
+  for (const Port& port : ports)
+    for (const size_t bytes : {size_t{0}, size_t{11}, greeting().size(), first.size() - 1}) {
+      all.push_back({port, bytes, std::make_unique<Connection>(port)});
+      all.back().connection->send(first.substr(0, bytes));
+    }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  int bad = 0;
+  for (Silent& s : all) {
+    if (s.connection->ends(std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now())))
+      continue;
+    std::printf("NOT DROPPED: %s port %d after %zu bytes\n", s.port.kind.c_str(), s.port.number,
+                s.bytes);
+    ++bad;
+  }
+  std::printf("%zu connections that said too little ended\n", all.size() - bad);
+  return bad > 0 ? 1 : 0;
+}
+
 Frames question(const std::string& kind) {
   if (kind == "master") return frames_of(net::encode(ToMaster(RequestDriverStatus{{"driver-1"}})));
   if (kind == "driver") return frames_of(net::encode(ToDriver(ExecutorHeartbeat{{"9"}})));
@@ -489,6 +518,7 @@ int run(Context&, std::span<const std::string> args) {
       rest.push_back(a);
   }
   if (mode == "garbage") return garbage(ports, rounds) ? 1 : 0;
+  if (mode == "half") return half(ports);
   if (mode == "flood") return flood(ports, rounds);
   if (mode == "lies" && rest.size() == 3) return lies(ports, rest[0], rest[1], rest[2]);
   throw std::runtime_error("unknown mode " + mode);

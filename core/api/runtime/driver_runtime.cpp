@@ -47,6 +47,8 @@ std::string host_of(const conf::Conf& conf) {
   return conf.get(conf::kLocalIp).value_or(net::local_host_address());
 }
 
+constexpr const char* kAfterTheEnd = "SparkContext has been shutdown";
+
 size_t retained(const conf::Conf& conf, const conf::Key<int>& key) {
   return static_cast<size_t>(std::max(0, conf.get(key)));
 }
@@ -142,7 +144,7 @@ class RealDriverRuntime final : public DriverRuntime {
   }
   void remove_broadcast(BroadcastId id, bool keep_on_driver) override {
     // A local executor shares the driver's blocks: there is nothing to free but all of it.
-    if (!keep_on_driver || !backend_->local_executor()) post(DestroyBroadcast{id});
+    if (!keep_on_driver || !backend_ || !backend_->local_executor()) post(DestroyBroadcast{id});
     if (!keep_on_driver) services_->on_driver_message(RemoveBroadcast{id});
   }
   void unpersist(RddId id) override { post(UnpersistRdd{id}); }
@@ -156,6 +158,7 @@ class RealDriverRuntime final : public DriverRuntime {
     accumulators_.forget(id, last);
   }
   void add_file(const std::string& path, bool archive) override {
+    if (!backend_) throw JobFailed(kAfterTheEnd);
     const std::string url = conf::resolve_uri(path, std::filesystem::current_path().string());
     std::optional<std::string> shipped;  // none: it was before
     if (!backend_->local_executor())
@@ -204,7 +207,7 @@ class RealDriverRuntime final : public DriverRuntime {
       loop_->stop();
     });
     thread_.join();
-    waiters_.close("SparkContext has been shutdown");
+    waiters_.close(kAfterTheEnd);
     services_->stop("the driver stops");
     bus_.post(ListenerEvent(ApplicationEnded{loop_->now()}));
     bus_.stop();
@@ -359,10 +362,8 @@ class RealDriverRuntime final : public DriverRuntime {
     if (Result<bool> listening = blocks_->listen(o); !listening)
       throw conf::Error(listening.error().message);
     if (o.network) log_skipped_dirs();
-    if (o.network)
-      file_properties_ = hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address);
-    else
-      check_app_files(conf_, *blocks_->manager);
+    file_properties_ = o.network ? hand_out_app_files(conf_, *blocks_->manager, blocks_->id.address)
+                                 : check_app_files(conf_, *blocks_->manager);
     ExecutorServicesOptions services = executor_services_options(conf_);
     services.self = blocks_->id;
     services.ask_timeout = {};  // who is asked is this process

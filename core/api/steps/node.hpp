@@ -83,6 +83,7 @@ class EncodedCursor final : public Cursor<T> {
  public:
   explicit EncodedCursor(Payload records) : records_(std::move(records)), in_(records_.view()) {}
   bool next(Sink<T> out) override {
+    records_.forget_before(records_.size() - in_.remaining(), forgotten_);
     for (int left = 1024; left > 0; --left) {
       if (in_.done()) return false;
       if (!out(decode<T>(in_))) return false;
@@ -94,6 +95,7 @@ class EncodedCursor final : public Cursor<T> {
  private:
   Payload records_;
   Decoder in_;
+  size_t forgotten_ = 0;  // bytes of records_
 };
 
 /// Encoded records on their way to the block store: in memory while there is room, then, if the

@@ -160,6 +160,13 @@ void BlockServer::begin(PeerId id, Peer& peer, uint64_t number, const Result<Pay
   send_more(id, peer, number, out);
 }
 
+/// What was sent of a large block, which may be a file that is mapped, is forgotten.
+std::shared_ptr<const void> BlockServer::until_sent(const std::shared_ptr<const Payload>& block,
+                                                    std::string_view part) {
+  if (block->size() <= Payload::kForget) return block;
+  return {block.get(), [block, part](const void*) { block->forget(part); }};
+}
+
 void BlockServer::send_more(PeerId id, Peer& peer, uint64_t number, Effects& out) {
   Stream& stream = peer.streams.at(number);
   if (!stream.ready) return;
@@ -175,7 +182,7 @@ void BlockServer::send_more(PeerId id, Peer& peer, uint64_t number, Effects& out
                                   .offset = stream.at - first,
                                   .total = total,
                                   .checksum = XXH3_64bits(part.data(), part.size()),
-                                  .bytes = Payload(owner, part)});
+                                  .bytes = Payload(until_sent(owner, part), part)});
     peer.outbox_bytes += part.size();
     if (peer.outbox.chunks.size() == 1) peer.outbox_since = now_;
     if (is_full(peer)) flush(id, peer, out);

@@ -85,6 +85,8 @@ class BlockServer {
   void on_ready(const BlockReady& e, Effects& out);
   void begin(PeerId id, Peer& peer, uint64_t stream, const Result<Payload>& bytes, Effects& out);
   void read_more(PeerId id, Peer& peer, Effects& out);
+  static std::shared_ptr<const void> until_sent(const std::shared_ptr<const Payload>& block,
+                                                std::string_view part);
   void send_more(PeerId id, Peer& peer, uint64_t stream, Effects& out);
   void close(PeerId id, Peer& peer, uint64_t stream, Effects& out);
   void drop(PeerId id, Effects& out);

@@ -432,7 +432,7 @@ class BlockTransfer::Stream : public BlockStream {
       const size_t index = direct_.front();
       direct_.pop_front();
       if (std::optional<Result<Payload>> bytes = transfer_.read_directly(wants_[index]))
-        return deliver({index, std::move(*bytes)});
+        return deliver({index, std::move(*bytes), true});
       const WantedBlock wanted = remote(index);
       tell_taken();  // from here on the client may count what it was not told while it fitted
       transfer_.ask_peers(inbox_->request, {wanted});

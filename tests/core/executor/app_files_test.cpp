@@ -93,6 +93,11 @@ TEST_CASE("what is listed twice is shipped once", "[app_files]") {
         std::map<std::string, std::string>{
             {"spark.files", "spark://h:1/files/x.txt"},
             {"spark.archives", "spark://h:1/files/x.tgz,local:/b/y.tgz"}});
+  Store local;
+  for (const char* name : {"x.txt", "x.tgz"}) make_file(local, "/a", name);
+  CHECK(check_app_files(conf, *local.blocks) ==
+        std::map<std::string, std::string>{{"spark.files", "file:/a/x.txt"},
+                                           {"spark.archives", "file:/a/x.tgz,local:/b/y.tgz"}});
 }
 
 TEST_CASE("files are fetched as the settings say", "[app_files]") {

@@ -2,7 +2,9 @@
 #include "core/executor/process_blocks.hpp"
 
 #include <filesystem>
+#include <fstream>
 
+#include "conf/keys.hpp"
 #include "net/log.hpp"
 #include "net/process/environment.hpp"
 #include "tests/net/temp_dir.hpp"
@@ -48,7 +50,7 @@ TEST_CASE("a process plans with what its control group allows, and says so when 
     said.clear();
     const auto blocks = ProcessBlocks::open(o, {});
     REQUIRE(blocks);
-    return std::pair((*blocks)->manager->memory().size(), (*blocks)->max_ahead);
+    return std::pair((*blocks)->manager->memory().size(), (*blocks)->max_fetched);
   };
   net::set_log_redaction([&](std::string_view line) {
     said.emplace_back(line);
@@ -64,4 +66,38 @@ TEST_CASE("a process plans with what its control group allows, and says so when 
                     "the control group of this process allows it 256 MiB, less than the 1024 MiB "
                     "that it was given: it plans with the former"});
   CHECK(sizes(1024 << 20, {}) > given);
+}
+
+TEST_CASE("a block that is large for the memory of its process comes to it through a file",
+          "[process_blocks]") {
+  const tinderbox::test::TempDir directory;
+  ProcessBlocksOptions o;
+  o.conf = conf::Conf{}.with("spark.local.dir", directory.path);
+  o.bind_host = "127.0.0.1";
+  o.memory = 512LL << 20;
+  std::vector<std::unique_ptr<ProcessBlocks>> peers;
+  for (const char* name : {"1", "2"}) {
+    o.self = {name};
+    o.host = name == std::string("1") ? "127.0.0.1" : "localhost";
+    auto opened = ProcessBlocks::open(o, {});
+    REQUIRE(opened);
+    REQUIRE((*opened)->listen(o));
+    peers.push_back(std::move(*opened));
+  }
+  const int64_t share = peers[1]->manager->memory().size() / 16;
+  REQUIRE(share < o.conf.get(conf::kMaxRemoteBlockToMemory));
+  const std::atomic<bool> killed{false};
+  const auto mapped = [&](const std::string& name, int64_t size) {
+    const std::string content(static_cast<size_t>(size), 'x');
+    REQUIRE(peers[0]->manager->put(name, {.disk = true}, Payload(Bytes(content)), false));
+    const auto block =
+        peers[1]->transfer->fetch({{.from = peers[0]->id, .block = name}}, killed)->next();
+    REQUIRE(block->bytes);
+    CHECK((block->bytes->view() == content));
+    std::ifstream file("/proc/self/maps");
+    const std::string maps{std::istreambuf_iterator<char>(file), {}};
+    return maps.find("/temp/fetched_") != std::string::npos;
+  };
+  CHECK(mapped("rdd_1_0", share + 1));
+  CHECK_FALSE(mapped("rdd_1_1", share));
 }

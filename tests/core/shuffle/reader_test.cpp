@@ -1,4 +1,5 @@
-// Whom a shuffle's reader blames for a large block that its own disk could not keep.
+// What a shuffle's reader counts, and whom it blames for a large block that its own disk could not
+// keep.
 #include "core/shuffle/reader.hpp"
 
 #include "core/shuffle/block.hpp"
@@ -15,6 +16,7 @@ namespace {
 struct SmallReader : BlockProcess {
   NoDriver driver;
   std::unique_ptr<ExecutorServices> services;
+  TaskContext task;
 
   explicit SmallReader(tinderbox::test::FakeFiles& files)
       : BlockProcess(files, "reader", "host", 1000, [](BlockTransferOptions& options) {
@@ -28,7 +30,6 @@ struct SmallReader : BlockProcess {
   /// How many bytes of records reducer 0 gets, or what its task fails with.
   std::string read(const MapOutputs& all) {
     services->on_driver_message(ToExecutor{all});
-    TaskContext task;
     task.services = services.get();
     std::string outcome;
     try {
@@ -86,4 +87,23 @@ TEST_CASE("a reader whose own disk fails blames no holder of a map output", "[sh
     holder.transfer->stop();
     CHECK_THAT(reader.read(all), Catch::StartsWith("blamed: cannot fetch shuffle_1_7_0 from "));
   }
+}
+
+TEST_CASE("what is read of files of the same host counts as local, what came over sockets does not",
+          "[shuffle]") {
+  tinderbox::test::FakeFiles files;
+  ShuffleProcess holder(files, "holder", 0);
+  SmallReader reader(files);
+  Bytes sealed;
+  seal_piece(std::string(3 << 20, 'x'), {}, sealed);
+  auto output = holder.services->map_output(ShuffleId{1}, 7, 0, 1);
+  REQUIRE(output->append(0, sealed));
+  const auto status = output->commit();
+  REQUIRE(status);
+  const bool by_file = GENERATE(true, false);
+  if (by_file) reader.transfer->set_local_dirs(holder.id.executor, holder.blocks->local_dirs());
+  CHECK(reader.read(outputs({*status})) == std::to_string(3 << 20));
+  const auto bytes = static_cast<int64_t>(sealed.size());
+  CHECK(reader.task.metrics.shuffle_read_local_bytes == (by_file ? bytes : 0));
+  CHECK(reader.task.metrics.shuffle_read_remote_bytes == (by_file ? 0 : bytes));
 }

@@ -54,11 +54,13 @@ operations() { # MASTER [OPTIONS…]: every operation on every kind of records; 
 check "every operation against plain loops in local[7]" operations 'local[7]'
 check "every operation against plain loops in local-cluster[2,4,1024], through sockets" operations 'local-cluster[2,4,1024]' "${through_sockets[@]}"
 LARGER=$(realpath "${LARGER:-build/tests/larger}")
-larger() { # [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
-  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" 800 "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
+larger() { # [megabytes=800] [into=DIRECTORY] larger LIMIT MASTER [OPTIONS…]: ten times what tasks and blocks may have; it tells itself how much it had
+  timeout 300 "$LARGER" submit --master "$2" "${@:3}" --class larger "$LARGER" "${megabytes:-800}" "$1" ${into:+"$into"} > "$dir/larger.out" || { cat "$dir/larger.out"; return 1; }
   grep '^all right' "$dir/larger.out"
 }
 check "800 MB aggregated, made distinct, grouped, sorted, joined, cogrouped and kept by executors of 400 MB" larger 400 'local-cluster[2,1,400]' --conf spark.executor.memory=400m
+by_sockets() { megabytes=1600 larger 300 'local-cluster[2,1,400]' --conf spark.executor.memory=400m --conf spark.shuffle.readHostLocalDisk=false; }
+check "twice as much, read through sockets: executors hold 300 MB at most" by_sockets
 check "the same by threads of one process, no more than it is told" larger 400 'local[2]' --driver-memory 400m
 saved() { into=$dir/saved larger 100 'local-cluster[2,1,400]' --conf spark.executor.memory=400m; }
 check "800 MB saved as objects, checkpointed, read: executors hold 100 MB at most" saved

@@ -112,10 +112,14 @@ check "a long job runs" submit_long driver
 check "every process listens" find_ports
 processes=("$master_pid" "$worker_pid" "$driver" $(executors "$app "))
 remember "${processes[@]}"
+hostile half 1 "${targets[@]}" > "$dir/half.out" &
+half=$!
 check "garbage: who breaks the rules is dropped, no file is given away" hostile garbage "$rounds" "${targets[@]}"
 check "garbage: all processes live and stay small" alive_and_small
 check "floods: questions whose answers nobody reads" hostile flood 300 "${targets[@]}"
 check "floods: all processes live and stay small" alive_and_small
+ended_by_deadline() { wait "$half"; local status=$?; cat "$dir/half.out"; return $status; }
+check "connections that never come to a message end by their deadline" ended_by_deadline
 check "the long job was still running" kill -0 "$driver"
 long_job() {
   touch "$dir/driver.enough"

@@ -338,11 +338,16 @@ TEST_CASE("R31 an action after the end throws, whenever its Rdd was made", "[loc
   LocalDriver d;
   const auto numbers = d.context.range(0, 10, 1, 2);
   CHECK(numbers.count() == 10);
+  auto shared = d.context.broadcast(std::string("known to all"));
   d.runtime->stop();
   const std::string why = "SparkContext has been shutdown";
   CHECK_THROWS_WITH(numbers.count(), why);
   CHECK_THROWS_WITH(numbers.count_async().get(), why);
   CHECK_THROWS_WITH(d.context.range(0, 10).collect(), why);
+  CHECK_THROWS_WITH(d.context.add_file("/etc/hostname"), why);
+  CHECK_THROWS_WITH(d.context.add_archive("/opt/a.tgz"), why);
+  CHECK_NOTHROW(shared.unpersist());
+  CHECK_NOTHROW(shared.destroy());
 }
 
 TEST_CASE("within a process the tasks of a barrier may say more than a message may have",

@@ -209,6 +209,9 @@ TEST_CASE("map outputs of the same host are read from files, or asked for when i
     return drain(*b.transfer->fetch({want(a, "shuffle_1_7_0"), want(a, "shuffle_1_8_0")}, killed));
   };
   CHECK(fetch() == std::map<size_t, std::string>{{0, "large enough for a file"}, {1, "small"}});
+  CHECK(b.transfer->fetch({want(a, "shuffle_1_7_0")}, killed)->next()->local);
+  CHECK_FALSE(b.transfer->fetch({want(a, "shuffle_1_8_0")}, killed)->next()->local);
+  CHECK(a.transfer->fetch({want(a, "shuffle_1_8_0")}, killed)->next()->local);
   files.flip("0.data", 2);
   CHECK(fetch()[0].find("corrupted due to DISK_ISSUE") != std::string::npos);
   // Its owner gone, the file can still be read; what was in its memory is lost.
