@@ -84,7 +84,8 @@ class EncodedCursor final : public Cursor<T> {
   explicit EncodedCursor(Payload records) : records_(std::move(records)), in_(records_.view()) {}
   bool next(Sink<T> out) override {
     records_.forget_before(records_.size() - in_.remaining(), forgotten_);
-    for (int left = 1024; left > 0; --left) {
+    const size_t before = in_.remaining();
+    for (int left = 1024; left > 0 && before - in_.remaining() < Payload::kForget; --left) {
       if (in_.done()) return false;
       if (!out(decode<T>(in_))) return false;
     }
