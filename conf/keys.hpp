@@ -506,7 +506,8 @@ inline constexpr Key<int> kReducerMaxBlocksPerAddress{
     "spark.reducer.maxBlocksInFlightPerAddress", "2147483647", "blocks asked of one host at once"};
 inline constexpr Key<int64_t> kMaxRemoteBlockToMemory{
     "spark.network.maxRemoteBlockSizeFetchToMem", "200m", Unit::kByte,
-    "larger blocks of other executors go to a file of spark.local.dir first"};
+    "larger blocks of other executors, or than 1/16 of the storage memory, go to a file of "
+    "spark.local.dir first"};
 inline constexpr Key<bool> kShuffleCompress{"spark.shuffle.compress", "true",
                                             "compress map outputs"};
 inline constexpr Key<bool> kShuffleSpillCompress{"spark.shuffle.spill.compress", "true",
