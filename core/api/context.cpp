@@ -7,13 +7,16 @@
 #include "conf/conf.hpp"
 #include "conf/keys.hpp"
 #include "conf/known_keys.hpp"
+#include "conf/values/units.hpp"
 #include "core/api/runtime/checkpoint_marks.hpp"
 #include "core/api/runtime/input_paths.hpp"
 #include "core/api/storage_levels.hpp"
 #include "core/plan/bytes.hpp"
+#include "core/plan/debug_string.hpp"
 #include "core/plan/task.hpp"
 #include "core/resources/resource_profile.hpp"
 #include "core/scheduler/dag/stage_graph.hpp"
+#include "core/status/status_tracker.hpp"
 #include "net/files/files.hpp"
 #include "net/log.hpp"
 #include "net/mutex.hpp"
@@ -327,6 +330,18 @@ std::map<RddId, core::StorageLevel> Context::persistent_rdds() const {
   for (const auto& [id, weak] : state_->persistent)
     if (nodes.emplace_back(weak.lock())) all[id] = core::unpack_level(nodes.back()->storage_bits);
   return all;
+}
+
+std::string Context::debug_string(const core::Node& node) const {
+  return core::debug_string(node, [this](const core::Node& rdd) {
+    const bool persisted = core::unpack_level(rdd.storage_bits).stored();
+    const core::RddStorage held =
+        persisted ? runtime_.status().rdd_storage(rdd.id) : core::RddStorage{};
+    if (held.memory_bytes + held.disk_bytes == 0) return std::string();
+    return "    CachedPartitions: " + std::to_string(held.cached_partitions) +
+           "; MemorySize: " + conf::show_size(held.memory_bytes) +
+           "; DiskSize: " + conf::show_size(held.disk_bytes);
+  });
 }
 
 void Context::set_label(const core::NodePtr& node, const std::string& label) {

@@ -243,6 +243,8 @@ class Context {
   /// Errors: std::invalid_argument for a profile that this cluster cannot have.
   void set_profile(const core::NodePtr& node, const core::ResourceProfile& profile);
   void set_label(const core::NodePtr& node, const std::string& label);
+  /// With what executors hold of each persisted Rdd, as the status tracker heard.
+  std::string debug_string(const core::Node& node) const;
   /// Marks `node` to be written by `write` after the next job that uses it.
   void mark_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write);
   void mark_local_checkpoint(const core::NodePtr& node, core::CheckpointMarks::Write write);

@@ -20,7 +20,6 @@
 #include "core/api/steps/pipe.hpp"
 #include "core/api/steps/transform.hpp"
 #include "core/api/storage_levels.hpp"
-#include "core/plan/debug_string.hpp"
 #include "core/plan/preference.hpp"
 
 namespace tinderbox {
@@ -368,7 +367,7 @@ class Rdd : public Actions<T>,
     return *this;
   }
   /// Its lineage in Spark's layout, a line an Rdd.
-  std::string to_debug_string() const { return core::debug_string(*node_); }
+  std::string to_debug_string() const { return context_->debug_string(*node_); }
   int32_t num_partitions() const { return node_->num_partitions; }
   /// Those that the stage which computes it reads; for Context::submit_map_stage.
   std::vector<core::ShufflePtr> shuffles() const { return Context::shuffles_of(node_); }

@@ -5,11 +5,10 @@
 namespace tinderbox::core {
 namespace {
 
-std::string describe(const Node& node) {
-  const StorageLevel level = unpack_level(node.storage_bits);
+std::string described(const Node& node) {
   const std::string* label = node.label;
   return (label ? *label + " " : "") + node.name + "[" + std::to_string(node.id.value) + "] at " +
-         node.call_site + " [" + (level.stored() ? describe(level) : "") + "]";
+         node.call_site;
 }
 
 /// The bar below the middle of `(n)`.
@@ -31,20 +30,30 @@ std::string without_bar(const std::string& prefix) {
 
 class Printer {
  public:
+  Printer(const StorageLevel& level, const std::function<std::string(const Node&)>& held)
+      : level_(" [" + (level.stored() ? describe(level) : "") + "]"), held_(held) {}
+
   std::string print(const Node& node) {
-    const std::string partitions = partitions_of(node);
-    line(partitions + " " + describe(node));
-    parents(node, bar_below(partitions));
+    const std::string partitions = partitions_of(node), bar = bar_below(partitions);
+    self(node, partitions + " ", bar + " ");
+    parents(node, bar);
     return std::move(text_);
   }
 
  private:
   void line(const std::string& words) { text_ += (text_.empty() ? "" : "\n") + words; }
 
+  void self(const Node& node, const std::string& before, const std::string& below) {
+    line(before + described(node) + level_);
+    const std::string held = held_ ? held_(node) : "";
+    if (!held.empty()) line(below + held);
+  }
+
   /// Along the last parents in a loop: a lineage may be long.
   void parents(const Node& first, std::string prefix) {
     for (const Node* node = &first;;) {
-      if (const Checkpoint* cut = node->checkpoint) return line(prefix + describe(*cut->node));
+      if (const Checkpoint* cut = node->checkpoint)
+        return line(prefix + described(*cut->node) + level_);
       if (node->dependencies.empty()) return;
       const auto& all = node->dependencies;
       for (size_t i = 0; i + 1 < all.size(); ++i)
@@ -58,14 +67,17 @@ class Printer {
   std::string begun(const Dependency& d, const std::string& prefix, bool last) {
     const Node& parent = *parent_of(d);
     if (std::holds_alternative<NarrowDependency>(d)) {
-      line(prefix + describe(parent));
+      self(parent, prefix, prefix);
       return prefix;
     }
     const std::string partitions = partitions_of(parent), before = without_bar(prefix);
-    line(before + "+-" + partitions + " " + describe(parent));
-    return before + (last ? "  " : "| ") + bar_below(partitions);
+    const std::string below = before + (last ? "  " : "| ") + bar_below(partitions);
+    self(parent, before + "+-" + partitions + " ", below);
+    return below;
   }
 
+  const std::string level_;
+  const std::function<std::string(const Node&)>& held_;
   std::string text_;
 };
 
@@ -79,9 +91,9 @@ std::string describe(const StorageLevel& level) {
   return text + std::to_string(level.replication) + "x Replicated";
 }
 
-std::string debug_string(const Node& node) {
+std::string debug_string(const Node& node, const std::function<std::string(const Node&)>& held) {
   net::Lock lock(lineage_mutex());
-  return Printer().print(node);
+  return Printer(unpack_level(node.storage_bits), held).print(node);
 }
 
 }  // namespace tinderbox::core

@@ -1,10 +1,25 @@
 #include "core/status/status_listener.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <string_view>
 
 #include "core/plan/job.hpp"
 
 namespace tinderbox::core {
+namespace {
+
+/// The blocks of an Rdd, which stand behind each other.
+template <class Blocks>
+auto blocks_of(Blocks& blocks, RddId rdd) {
+  const std::string prefix = "rdd_" + std::to_string(rdd.value) + "_";
+  const auto first = blocks.lower_bound(prefix);
+  auto last = first;
+  while (last != blocks.end() && last->first.starts_with(prefix)) ++last;
+  return std::ranges::subrange(first, last);
+}
+
+}  // namespace
 
 StatusListener::StatusListener(size_t retained_jobs, size_t retained_stages, LookUp accumulator)
     : retained_jobs_(retained_jobs),
@@ -64,6 +79,20 @@ std::vector<ExecutorStatus> StatusListener::executor_infos() const {
   net::Lock lock(mutex_);
   std::vector<ExecutorStatus> all;
   for (const auto& [id, executor] : executors_) all.push_back(executor.progress);
+  return all;
+}
+
+RddStorage StatusListener::rdd_storage(RddId rdd) const {
+  net::Lock lock(mutex_);
+  RddStorage all;
+  std::set<std::string_view> partitions;
+  for (const auto& [id, executor] : executors_)
+    for (const auto& [block, held] : blocks_of(executor.blocks, rdd)) {
+      partitions.insert(block);
+      all.memory_bytes += held.memory_bytes;
+      all.disk_bytes += held.disk_bytes;
+    }
+  all.cached_partitions = static_cast<int32_t>(partitions.size());
   return all;
 }
 
@@ -146,12 +175,23 @@ void StatusListener::apply(const BlockUpdated& e) {
   if (it == executors_.end()) return;
   auto& [progress, blocks] = it->second;
   if (const auto old = blocks.find(e.block.block); old != blocks.end()) {
-    progress.cached_bytes -= old->second;
+    progress.cached_bytes -= old->second.memory_bytes;
     blocks.erase(old);
   }
-  if (!e.block.in_memory) return;
-  progress.cached_bytes += e.block.memory_bytes;
-  blocks.emplace(e.block.block, e.block.memory_bytes);
+  Held held;
+  if (e.block.in_memory) held.memory_bytes = e.block.memory_bytes;
+  if (e.block.on_disk) held.disk_bytes = e.block.disk_bytes;
+  progress.cached_bytes += held.memory_bytes;
+  if (e.block.in_memory || e.block.on_disk) blocks.emplace(e.block.block, held);
+}
+
+/// Executors do not tell of each block that they were told to drop.
+void StatusListener::apply(const RddUnpersisted& e) {
+  for (auto& [id, executor] : executors_) {
+    const auto dropped = blocks_of(executor.blocks, e.rdd);
+    for (const auto& [block, held] : dropped) executor.progress.cached_bytes -= held.memory_bytes;
+    executor.blocks.erase(dropped.begin(), dropped.end());
+  }
 }
 
 }  // namespace tinderbox::core

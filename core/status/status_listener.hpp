@@ -33,6 +33,7 @@ class StatusListener final : public StatusTracker, public Listener {
   std::optional<JobInfo> job_info(JobId job) const override;
   std::optional<StageStatus> stage_info(StageId stage) const override;
   std::vector<ExecutorStatus> executor_infos() const override;
+  RddStorage rdd_storage(RddId rdd) const override;
 
   void on_events(std::span<const ListenerEvent> events) override;
 
@@ -42,9 +43,13 @@ class StatusListener final : public StatusTracker, public Listener {
     std::optional<std::string> group;
     std::vector<std::string> tags;
   };
+  struct Held {
+    int64_t memory_bytes = 0, disk_bytes = 0;
+  };
+  using Blocks = std::map<std::string, Held>;
   struct Executor {
     ExecutorStatus progress;
-    std::map<std::string, int64_t> blocks;  // in memory
+    Blocks blocks;
   };
   void apply(const JobStarted& e) REQUIRES(mutex_);
   void apply(const JobEnded& e) REQUIRES(mutex_);
@@ -55,6 +60,7 @@ class StatusListener final : public StatusTracker, public Listener {
   void apply(const ExecutorJoined& e) REQUIRES(mutex_);
   void apply(const ExecutorRemoved& e) REQUIRES(mutex_);
   void apply(const BlockUpdated& e) REQUIRES(mutex_);
+  void apply(const RddUnpersisted& e) REQUIRES(mutex_);
   template <class Other>
   void apply(const Other&) REQUIRES(mutex_) {}
   StageStatus* attempt_of(const TaskInfo& task) REQUIRES(mutex_);

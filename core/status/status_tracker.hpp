@@ -42,6 +42,12 @@ struct ExecutorStatus {
   int32_t num_running_tasks = 0;
   bool operator==(const ExecutorStatus&) const = default;
 };
+/// What executors hold of a persisted Rdd. Bytes: of all copies.
+struct RddStorage {
+  int32_t cached_partitions = 0;
+  int64_t memory_bytes = 0, disk_bytes = 0;
+  bool operator==(const RddStorage&) const = default;
+};
 
 /// It hears of everything a little later than it happens, as listeners do. Thread: any.
 /// Source: Spark SparkStatusTracker.
@@ -57,6 +63,8 @@ class StatusTracker {
   virtual std::optional<JobInfo> job_info(JobId job) const = 0;
   virtual std::optional<StageStatus> stage_info(StageId stage) const = 0;
   virtual std::vector<ExecutorStatus> executor_infos() const = 0;
+  /// All zero: nothing is held. Source: Spark SparkContext.getRDDStorageInfo.
+  virtual RddStorage rdd_storage(RddId rdd) const = 0;
 };
 
 }  // namespace tinderbox::core

@@ -140,7 +140,7 @@ TEST_CASE("what is cached and checkpointed is read from the cache, and from file
   REQUIRE(rdd.checkpoint_file());
   CHECK(without_sites(rdd.to_debug_string()) ==
         "(2) MapPartitionsRDD[1] at map [Memory Deserialized 1x Replicated]\n"
-        " |  ReliableCheckpointRDD[2] at checkpoint []");
+        " |  ReliableCheckpointRDD[2] at checkpoint [Memory Deserialized 1x Replicated]");
   runtime.services.blocks.erase("rdd_1_1");
   CHECK(rdd.count() == 10);
   CHECK(runtime.services.blocks.contains("rdd_1_1"));

@@ -90,6 +90,7 @@ class LocalRuntime final : public core::Runtime {
   void add_file(const std::string&, bool) override {}
   void add_listener(std::shared_ptr<core::Listener>) override {}
   const core::StatusTracker& status() const override { return status_; }
+  void hear(std::vector<core::ListenerEvent> events) { status_.on_events(events); }
   const AppId& app_id() const override { return app_id_; }
   const ResourceAddresses& resources() const override { return resources_; }
 

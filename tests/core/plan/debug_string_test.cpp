@@ -17,12 +17,41 @@ TEST_CASE("to_debug_string: stages stand below each other, a shuffle between the
                     .map([](int x) { return std::pair(x % 3, x); })
                     .reduce_by_key(Sum{}, 3)
                     .filter([](const auto& r) { return r.second > 0; });
-  counts.cache();
   CHECK(without_sites(counts.to_debug_string()) ==
-        "(3) MapPartitionsRDD[3] at filter [Memory Deserialized 1x Replicated]\n"
+        "(3) MapPartitionsRDD[3] at filter []\n"
         " |  ShuffledRDD[2] at reduceByKey []\n"
         " +-(12) MapPartitionsRDD[1] at map []\n"
         "    |   ParallelCollectionRDD[0] at parallelize []");
+}
+
+TEST_CASE("to_debug_string: the level of the Rdd that is asked in each line, and what is held",
+          "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto pairs = context.parallelize(upto(10), 12).map([](int x) { return std::pair(x % 3, x); });
+  pairs.persist(DISK_ONLY);
+  auto sums = pairs.reduce_by_key(Sum{}, 3);
+  sums.cache();
+  const core::ExecutorJoined joined{{"1"}, "h", 1};
+  const auto told = [](const std::string& block, int64_t memory, int64_t disk) {
+    BlockUpdate update;
+    update.block = block;
+    update.in_memory = memory > 0;
+    update.memory_bytes = memory;
+    update.on_disk = disk > 0;
+    update.disk_bytes = disk;
+    return core::BlockUpdated{{"1"}, update};
+  };
+  runtime.hear({joined, told("rdd_2_0", 100, 0), told("rdd_2_2", 3 << 20, 0),
+                told("rdd_1_11", 0, 5000), told("rdd_11_0", 7, 7)});
+  CHECK(without_sites(sums.to_debug_string()) ==
+        "(3) ShuffledRDD[2] at reduceByKey [Memory Deserialized 1x Replicated]\n"
+        " |       CachedPartitions: 2; MemorySize: 3.0 MiB; DiskSize: 0.0 B\n"
+        " +-(12) MapPartitionsRDD[1] at map [Memory Deserialized 1x Replicated]\n"
+        "    |       CachedPartitions: 1; MemorySize: 0.0 B; DiskSize: 4.9 KiB\n"
+        "    |   ParallelCollectionRDD[0] at parallelize [Memory Deserialized 1x Replicated]");
+  runtime.hear({core::RddUnpersisted{{2}}});
+  CHECK(sums.to_debug_string().find("CachedPartitions: 2") == std::string::npos);
 }
 
 TEST_CASE("to_debug_string: several parents, all but the last with a bar beside", "[rdd]") {

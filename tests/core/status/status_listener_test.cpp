@@ -116,3 +116,24 @@ TEST_CASE("status: executors, what they run and keep", "[status]") {
   t.hear({cached("1", "rdd_0_1", 0), ended(task_of(0, 0, "1")), ExecutorRemoved{{"2"}, "lost"}});
   CHECK(t.tracker.executor_infos() == std::vector<ExecutorStatus>{{{"1"}, "a", 70, 0}});
 }
+
+TEST_CASE("status: what executors hold of an Rdd, until it is unpersisted or they are gone",
+          "[status]") {
+  Tracked t;
+  BlockUpdated on_disk = cached("2", "rdd_7_3", 0);
+  on_disk.block.on_disk = true;
+  on_disk.block.disk_bytes = 30;
+  t.hear({ExecutorJoined{{"1"}, "a", 2}, ExecutorJoined{{"2"}, "b", 2}, cached("1", "rdd_7_0", 100),
+          cached("2", "rdd_7_0", 100), cached("1", "rdd_71_0", 5), cached("1", "rdd_6_0", 8),
+          cached("2", "rdd_7_2", 1), on_disk});
+  CHECK(t.tracker.rdd_storage({7}) == RddStorage{3, 201, 30});
+  CHECK(t.tracker.rdd_storage({1}) == RddStorage{});
+  t.hear({cached("2", "rdd_7_2", 0)});
+  CHECK(t.tracker.rdd_storage({7}) == RddStorage{2, 200, 30});
+  t.hear({ExecutorRemoved{{"2"}, "lost"}});
+  CHECK(t.tracker.rdd_storage({7}) == RddStorage{1, 100, 0});
+  t.hear({RddUnpersisted{{7}}});
+  CHECK(t.tracker.rdd_storage({7}) == RddStorage{});
+  CHECK(t.tracker.rdd_storage({71}) == RddStorage{1, 5, 0});
+  CHECK(t.tracker.executor_infos() == std::vector<ExecutorStatus>{{{"1"}, "a", 13, 0}});
+}
