@@ -1,5 +1,6 @@
 // An application that keeps partitions on several executors, kills one of these, and counts what is
-// computed again: nothing where there are copies, else what was lost, and only that. Run by
+// computed again: nothing where there are copies, else what was lost, and only that. A reliable
+// checkpoint is read after its writer's end, a local one told to be lost. Run by
 // tests/processes/cluster/faults_test.sh.
 #include <signal.h>
 
@@ -62,6 +63,10 @@ class Holders : public core::Listener {
   }
   void wait_until_gone(const std::string& executor) {
     wait("the end of executor " + executor, [&] { return !alive_.contains(executor); });
+  }
+  std::string some_executor() {
+    std::lock_guard lock(mutex_);
+    return *alive_.begin();
   }
   /// The one that holds the fewest partitions, and how many these are.
   std::pair<std::string, int64_t> some_holder(RddId rdd) {
@@ -141,9 +146,49 @@ struct Copies {
             std::string(name) + ": computed again although all partitions are there");
     kept.unpersist();
   }
+
+  /// Of a local checkpoint nothing can be computed again: who needs what is lost is told.
+  void lose_a_local_checkpoint() {
+    holders->wait_for_executors();
+    auto kept = context.range(0, kRecords, 1, kPartitions).map([](int64_t x) { return x; });
+    kept.local_checkpoint();
+    require(kept.sum() == kSum, "local checkpoint: wrong sum");
+    holders->wait_for_copies(kept.id(), MEMORY_AND_DISK, 1);
+    kill_executor(holders->some_holder(kept.id()).first);
+    std::string message = "a sum of what is lost";
+    try {
+      kept.sum();
+    } catch (const JobFailed& e) {
+      message = e.what();
+    }
+    const std::string lost = "Checkpoint block rdd_" + std::to_string(kept.id().value) + "_";
+    require(
+        message.find(lost) != std::string::npos && message.find("not found!") != std::string::npos,
+        "not '" + lost + "… not found!' but: " + message);
+  }
+
+  /// A reliable one outlives whoever wrote it.
+  void lose_a_writer(const std::string& directory) {
+    context.range(0, 4 * kExecutors, 1, 4 * kExecutors).count();
+    holders->wait_for_executors();
+    context.set_checkpoint_dir(directory);
+    auto computed = context.long_accumulator();
+    auto kept = context.range(0, kRecords, 1, kPartitions)
+                    .map(capture(computed, [](const auto& count, int64_t x) {
+                      count.add(1);
+                      return x;
+                    }));
+    kept.checkpoint();
+    require(kept.sum() == kSum && kept.is_checkpointed(), "checkpoint: wrong sum, or none");
+    const int64_t before = computed.value();
+    kill_executor(holders->some_executor());
+    require(kept.sum() == kSum, "checkpoint: wrong sum after the loss");
+    require(computed.value() == before, "checkpoint: computed again");
+  }
 };
 
-int run(Context& context, std::span<const std::string>) {
+int run(Context& context, std::span<const std::string> args) {
+  if (args.empty()) throw std::runtime_error("give a directory for checkpoints");
   Copies copies{context};
   context.add_listener(copies.holders);
   copies.lose_a_holder("DISK_ONLY_3", DISK_ONLY_3);
@@ -155,6 +200,8 @@ int run(Context& context, std::span<const std::string>) {
   copies.lose_a_holder("OFF_HEAP", OFF_HEAP);
   copies.lose_a_holder("MEMORY_ONLY", MEMORY_ONLY);
   copies.lose_a_holder("DISK_ONLY", DISK_ONLY);
+  copies.lose_a_writer(args[0]);
+  copies.lose_a_local_checkpoint();
   std::printf("copies: right results\n");
   return 0;
 }

@@ -262,6 +262,11 @@ void drawn(const Case& k) {
   const auto size = std::min<int64_t>(10, std::ssize(all));
   k.require("take_sample", std::ranges::includes(all, sorted(k.rdd.take_sample(false, 10, 17))));
   k.same("take_sample: how many", std::ssize(k.rdd.take_sample(false, 10, 17)), size);
+  const auto with_copies = k.rdd.take_sample(true, 25, 17);
+  k.same("take_sample with replacement: how many", std::ssize(with_copies),
+         all.empty() ? ptrdiff_t{0} : ptrdiff_t{25});
+  for (const Record& r : with_copies)
+    k.require("take_sample with replacement", std::binary_search(all.begin(), all.end(), r));
   std::map<std::string, double> whole, half;
   Sums of_half;
   for (const auto& [key, values] : k.groups()) {
@@ -269,6 +274,10 @@ void drawn(const Case& k) {
     of_half[key] = static_cast<int64_t>(std::ceil(0.5 * static_cast<double>(values.size())));
   }
   k.same("sample_by_key", sorted(k.rdd.sample_by_key(false, whole, 17).collect()), all);
+  for (const Record& r : k.rdd.sample_by_key(true, half, 17).collect())
+    k.require("sample_by_key with replacement", std::binary_search(all.begin(), all.end(), r));
+  k.same("sample_by_key_exact with replacement: how many",
+         k.rdd.sample_by_key_exact(true, half, 17).count_by_key(), of_half);
   const auto exact = k.rdd.sample_by_key_exact(false, half, 17);
   k.same("sample_by_key_exact: how many", exact.count_by_key(), of_half);
   k.require("sample_by_key_exact", std::ranges::includes(all, sorted(exact.collect())));

@@ -76,6 +76,13 @@ disk_full() {
     --conf spark.local.dir="$dir/full" --class larger "$LARGER" 200 400 > "$dir/full.out" 2> "$dir/full.err" && [ "$(grep -c '^Error: ' "$dir/full.err")" = 1 ] &&
     grep "^Error: Job aborted .* $dir/full/[^ ]*: No space left on device$" "$dir/full.err" || { cat "$dir/full.err"; return 1; }
 }
+output_full() {
+  mkdir "$dir/output"
+  ! timeout 120 "${mounted[@]}" "mount -t tmpfs -o size=32m none '$dir/output'" sh -c '"$@"; s=$?; find "$0" -name "_SUCCESS" -o -name "part-*" -path "*/objects/part-*"; exit $s' "$dir/output" \
+    "$LARGER" submit --master 'local-cluster[2,1,400]' --conf spark.executor.memory=400m --class larger "$LARGER" 200 400 "$dir/output" > "$dir/output.out" 2> "$dir/output.err" &&
+    [ "$(grep -c '^Error: ' "$dir/output.err")" = 1 ] && grep "^Error: .* $dir/output/[^ ]*: No space left on device" "$dir/output.err" && ! grep "$dir/output/" "$dir/output.out" ||
+    { cat "$dir/output.out" "$dir/output.err"; return 1; }
+}
 # Half a processor is one: its text is one part, for two threads and more it would be two.
 limited() {
   seq 1000 > "$dir/numbers"
@@ -86,6 +93,7 @@ limited() {
 }
 if [ ${#mounted[@]} -gt 0 ]; then
   check "spark.local.dir is full: one line says so and where" disk_full
+  check "the output's disk is full: one line says so, nothing looks whole" output_full
   check "local[*] and its memory go by the limits of the control group" limited
 else
   echo "left out, as this user can mount nothing: a full disk, limits of a control group"
@@ -119,6 +127,9 @@ computed_again_blamed() {
     grep -m 1 'WARN Driver: Lost task .* FetchFailed(.* is corrupted due to DISK_ISSUE' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }
 }
 check "bytes of map outputs change on disk: blamed on it, computed again, right results" computed_again_blamed
+option=spark.shuffle.readHostLocalDisk=false
+check "the same where their holder reads them for others" computed_again_blamed
+option=
 blamed() {
   ! option=spark.stage.maxConsecutiveAttempts=1 after_outputs 8 damaged && [ "$(grep -c '^Error: ' "$dir/blocks.err")" = 1 ] &&
     grep '^Error: .* is corrupted due to DISK_ISSUE' "$dir/blocks.err" || { cat "$dir/blocks.err"; return 1; }

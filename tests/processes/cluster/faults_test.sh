@@ -18,10 +18,10 @@ run_fault() { timeout 60 "$FAULTS" submit --master "${on:-$master_url}" --conf s
 
 copies() {
   timeout 120 "$COPIES" submit --master 'local-cluster[3,1,512]' --conf spark.log.level=ERROR --conf spark.executor.memory=512m \
-    --conf spark.scheduler.minRegisteredResourcesRatio=1 --conf spark.local.dir="$dir/copies" --class copies "$COPIES" > "$dir/copies.out" 2>&1 \
+    --conf spark.scheduler.minRegisteredResourcesRatio=1 --conf spark.local.dir="$dir/copies" --class copies "$COPIES" "$dir/checkpoints" > "$dir/copies.out" 2>&1 \
     && grep -q 'right results' "$dir/copies.out" || { cat "$dir/copies.out"; false; }
 }
-check "holders of cached partitions are killed: copies serve and are made again, without copies only what was lost is computed again" copies
+check "holders of cached partitions are killed: copies serve and are made again, without copies only what was lost is computed again; checkpoints outlive writers, local ones do not" copies
 
 start_master
 start_worker worker1 --cores 1 --memory 2g
@@ -37,6 +37,13 @@ check "a task runs out of memory: its executor ends with it" run_fault memory
 check "a user function throws: the job fails after 4 attempts with the message" run_fault throw
 in_local_cluster() { on='local-cluster[2,1,1024]' run_fault "$1"; }
 for what in throw memory fault; do check "the same in local-cluster: $what" in_local_cluster $what; done
+in_local() { # WHAT STATUS PATTERN
+  timeout 60 "$FAULTS" submit --master 'local[2]' --conf spark.log.level=ERROR --class faults "$FAULTS" "$1" > "$dir/local-$1.out" 2>&1
+  [ $? = "$2" ] && [ "$(grep -c '^Error: ' "$dir/local-$1.out")" = $(($2 == 1)) ] && { [ -z "$3" ] || grep "$3" "$dir/local-$1.out"; } || { cat "$dir/local-$1.out"; false; }
+}
+check "in local mode a throw fails the job at once" in_local throw 1 'failed 1 times, .*record 2 is bad'
+check "in local mode so does memory that cannot be had" in_local memory 1 'failed 1 times, .*std::bad_alloc'
+check "in local mode a segmentation fault is the end of the process" in_local fault 139 ''
 check "a worker is killed while its executor runs tasks" run_fault worker
 start_worker worker3 --cores 1 --memory 2g
 

@@ -26,6 +26,24 @@ TEST_CASE("R6 fold and aggregate over ten partitions", "[rdd]") {
   CHECK(set == std::set<int64_t>{-2, -1, 0, 1, 2});
 }
 
+TEST_CASE("what cannot be is refused at once", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  auto nums = context.range(0, 10, 1, 2);
+  CHECK_THROWS_WITH(nums.random_split({1, -1}),
+                    Catch::StartsWith("Weights must be nonnegative, but got -1"));
+  CHECK_THROWS_WITH(nums.random_split({0, 0}),
+                    Catch::StartsWith("Sum of weights must be positive, but got 0"));
+  CHECK_THROWS_AS(nums.sample(true, -1), std::invalid_argument);
+  CHECK_THROWS_WITH(context.request_executors(-1),
+                    Catch::StartsWith("Attempted to request a negative number of "));
+  CHECK_THROWS_WITH(context.request_total_executors(-2),
+                    Catch::StartsWith("Attempted to request a negative number of "));
+  CHECK_THROWS_AS(context.set_log_level("LOUD"), std::invalid_argument);
+  CHECK(runtime.jobs == 0);
+  CHECK_THROWS_WITH(nums.histogram(0), "Number of buckets must be positive, but was 0");
+}
+
 TEST_CASE("R15 take looks at as few partitions as it can", "[rdd]") {
   LocalRuntime runtime;
   Context context(runtime);

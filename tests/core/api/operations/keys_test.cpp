@@ -29,6 +29,22 @@ struct Hashed {
   };
   auto operator<=>(const Hashed&) const = default;
 };
+/// As a library's type may be: nothing of it is public but what travels.
+class Amount {
+ public:
+  Amount() = default;
+  Amount(int64_t cents, std::string currency) : cents_(cents), currency_(std::move(currency)) {}
+  const std::string& currency() const { return currency_; }
+  auto operator<=>(const Amount&) const = default;
+  template <class Self>
+  static auto record_fields(Self& self) {
+    return std::tie(self.cents_, self.currency_);
+  }
+
+ private:
+  int64_t cents_ = 0;
+  std::string currency_;
+};
 struct Tree {
   int value = 0;
   std::vector<Tree> children;
@@ -250,4 +266,39 @@ TEST_CASE("lookup finds what grouping has as one key", "[rdd]") {
   const auto rdd = context.parallelize(pairs, 2);
   CHECK(sorted(rdd.lookup(kNan)) == std::vector{1, 4});
   CHECK(sorted(rdd.partition_by(3).lookup(-0.0)) == std::vector{2, 3});
+}
+
+TEST_CASE("a custom type goes through jobs as a key, as a value, kept and in files", "[rdd]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  std::vector<Amount> all;
+  for (int i = 0; i < 300; ++i)
+    all.emplace_back(i % 7, i % 2 ? std::string(40, 'x') : std::string("EUR"));
+  auto amounts = context.parallelize(all, 3);
+  CHECK(amounts.collect() == all);
+  std::set<Amount> different(all.begin(), all.end());
+  CHECK(different.size() == 14);
+  CHECK(sorted(amounts.distinct(2).collect()) ==
+        std::vector<Amount>(different.begin(), different.end()));
+  CHECK(amounts.sort_by([](const Amount& a) { return a; }, true, 2).collect() == sorted(all));
+  std::map<Amount, int64_t> counts;
+  for (const Amount& a : all) ++counts[a];
+  CHECK(amounts.map([](const Amount& a) { return std::pair(a, int64_t{1}); })
+            .reduce_by_key(std::plus<int64_t>(), 2)
+            .filter(capture(counts, [](const auto& right,
+                                       const auto& r) { return right.at(r.first) == r.second; }))
+            .count() == 14);
+  const auto by_currency = amounts.map([](const Amount& a) { return std::pair(a.currency(), a); });
+  for (const auto& [currency, group] : by_currency.group_by_key(2).collect()) {
+    CHECK(group.size() == 150);
+    for (const Amount& a : group) CHECK(a.currency() == currency);
+  }
+  CHECK(by_currency.join(by_currency, 2).count() == 2 * 150 * 150);
+  amounts.persist(MEMORY_AND_DISK);
+  for (int i = 0; i < 2; ++i)
+    CHECK(amounts.map([](const Amount& a) { return a; }).collect() == all);
+  const std::string directory = runtime.services.directory + "/amounts";
+  amounts.save_as_object_file(directory);
+  CHECK(sorted(context.object_file<Amount>(directory).collect()) == sorted(all));
+  CHECK(core::held_bytes(std::pair(1, Amount(1, std::string(1000, 'x')))) >= 1000);
 }
