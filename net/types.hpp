@@ -109,6 +109,7 @@ class Payload {
   void forget(std::string_view part) const {
     if (forget_) forget_(part);
   }
+  bool mapped() const { return forget_ != nullptr; }
   /// So much at a time is worth it. Unit: bytes.
   static constexpr size_t kForget = 4 << 20;
   /// The same of all before `read`, once it is worth it; `forgotten` says how far that is done.

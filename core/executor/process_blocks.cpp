@@ -66,6 +66,7 @@ Result<bool> ProcessBlocks::listen(const ProcessBlocksOptions& options) {
   o.self = id;
   o.network = options.network;
   o.max_ahead = std::min(o.max_ahead, max_fetched);
+  o.client.without_file = o.client.to_memory;
   o.client.to_memory = std::min(o.client.to_memory, max_fetched);
   o.listen.host = options.bind_host;
   o.listen.port = options.port;

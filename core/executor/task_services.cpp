@@ -8,6 +8,7 @@
 #include "core/machine.hpp"
 #include "core/shuffle/map_status.hpp"
 #include "core/storage/block_id.hpp"
+#include "net/log.hpp"
 
 namespace tinderbox::core {
 namespace {
@@ -327,8 +328,12 @@ std::optional<Payload> ExecutorServices::get_block(const std::string& block) {
   if (driver.value.empty() || driver == options_.self.executor) return std::nullopt;
   Result<Locations> locations = ask_locations({block});
   if (!locations) return std::nullopt;
-  for (const BlockManagerId& from : in_trying_order(std::move((*locations)[0]), false))
-    if (Result<Payload> bytes = fetch_one(from, block)) return std::move(*bytes);
+  for (const BlockManagerId& from : in_trying_order(std::move((*locations)[0]), false)) {
+    Result<Payload> bytes = fetch_one(from, block);
+    if (bytes) return std::move(*bytes);
+    net::log(net::Level::Warn, "BlockManager",
+             block + " of executor " + from.executor.value + ": " + bytes.error().message);
+  }
   return std::nullopt;
 }
 

@@ -89,6 +89,10 @@ class CombineTable {
   size_t size() const { return size_; }
   /// Memory that the table holds. Unit: bytes.
   int64_t bytes() const { return static_cast<int64_t>(capacity() * sizeof(Slot)) + arena_bytes_; }
+  /// What it holds beside that when it grows, if it may while `more` keys come.
+  int64_t growth(size_t more) const {
+    return size_ + more > limit_ ? static_cast<int64_t>(capacity() * 2 * sizeof(Slot)) : 0;
+  }
   /// What one made for so many keys begins with.
   static int64_t bytes_for(size_t keys);
   /// Forgets all keys and gives the memory back.

@@ -59,6 +59,9 @@ class NumberTable {
   size_t capacity() const { return mask_ + 2; }
   size_t size() const { return size_ + (has_zero_ ? 1 : 0); }
   int64_t bytes() const { return static_cast<int64_t>((mask_ + 1) * sizeof(Slot)); }
+  int64_t growth(size_t more) const {
+    return size_ + more > limit_ ? static_cast<int64_t>((mask_ + 1) * 2 * sizeof(Slot)) : 0;
+  }
   static int64_t bytes_for(size_t keys) {
     return static_cast<int64_t>(capacity_for(keys) * sizeof(Slot));
   }

@@ -63,6 +63,7 @@ void SpilledParts::seal(int32_t part) {
   Part& p = parts_[static_cast<size_t>(part)];
   if (p.open.empty()) return;
   const size_t before = p.sealed.size();
+  largest_piece_ = std::max(largest_piece_, static_cast<int64_t>(p.open.size()));
   held_ -= capacity(p.sealed);
   seal_piece(p.open, format_, p.sealed);
   held_ += capacity(p.sealed);
@@ -117,16 +118,10 @@ void SpilledParts::finish() {
   reading_ = or_throw(context_.services->files().open(path_), "cannot read what was spilled");
 }
 
-std::vector<Payload> SpilledParts::take(int32_t part) {
+Payload SpilledParts::view(const Run& run, int32_t part) {
   const auto at = static_cast<size_t>(part);
-  std::vector<Payload> all;
-  for (const Run& run : runs_) {
-    if (at + 1 >= run.size() || run[at] == run[at + 1]) continue;
-    all.push_back(
-        or_throw(reading_->view(run[at], run[at + 1] - run[at]), "cannot read what was spilled"));
-  }
-  if (!parts_[at].sealed.empty()) all.push_back(Payload(std::move(parts_[at].sealed)));
-  return all;
+  if (at + 1 >= run.size() || run[at] == run[at + 1]) return {};
+  return or_throw(reading_->view(run[at], run[at + 1] - run[at]), "cannot read what was spilled");
 }
 
 SpilledReader::SpilledReader(SpilledParts& parts, int32_t part)

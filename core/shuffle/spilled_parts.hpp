@@ -43,10 +43,18 @@ class SpilledParts {
   void spill();
   /// Nothing will be added.
   void finish();
-  /// After finish(): runs of pieces of a part, in the order in which its records were added; at
-  /// most once, what was in memory is moved out.
-  std::vector<Payload> take(int32_t part);
+  /// After finish(): calls f(Payload) with each run of pieces of a part, in the order in which its
+  /// records were added; at most once, what was in memory is moved out.
+  template <class F>
+  void take(int32_t part, F&& f) {
+    for (const Run& run : runs_)
+      if (const Payload pieces = view(run, part); !pieces.empty()) f(pieces);
+    if (Bytes& last = parts_[static_cast<size_t>(part)].sealed; !last.empty())
+      f(Payload(std::move(last)));
+  }
   int64_t records() const { return records_; }
+  /// Of records, as they were before they were compressed. Unit: bytes.
+  int64_t largest_piece() const { return largest_piece_; }
 
  private:
   friend class SpilledReader;
@@ -57,6 +65,7 @@ class SpilledParts {
   /// Where a run stands in the file. Shape: part p lies at [offsets[p], offsets[p+1]); parts that
   /// came later have nothing in it.
   using Run = std::vector<int64_t>;
+  Payload view(const Run& run, int32_t part);
   void make_buffer(Bytes& open);
   void drop_buffer(Bytes& open);
   void seal(int32_t part);
@@ -78,6 +87,7 @@ class SpilledParts {
   int64_t held_ = 0;    // capacity of buffers and pieces
   int64_t ask_at_ = 0;  // less is held unasked
   int64_t records_ = 0;
+  int64_t largest_piece_ = 0;
 };
 
 /// The pieces of one part, checked, with one of them in memory. `parts` must outlive it.

@@ -17,12 +17,12 @@ TaskOutput ShuffleWriter::commit() {
   auto output =
       context_.services->map_output(shuffle_, context_.id.value, context_.partition, parts_.size());
   for (int32_t r = 0; r < parts_.size(); ++r) {
-    for (const Payload& pieces : parts_.take(r)) {
+    parts_.take(r, [&](const Payload& pieces) {
       pieces.each_window(pieces.view(), [&](std::string_view window) {
         or_throw(output->append(r, window), "cannot write map output");
       });
       context_.metrics.shuffle_write_bytes += static_cast<int64_t>(pieces.size());
-    }
+    });
   }
   context_.metrics.shuffle_write_records += parts_.records();
   MapStatus status = or_throw(output->commit(), "cannot commit map output");

@@ -46,6 +46,15 @@ std::string shown(const HandedOutFile& file) {
   return (file.archive ? "archive " : "file ") + net::shown_url(file.url);
 }
 
+/// What comes as a file that is mapped is read: else it would count as memory and be on disk.
+Payload in_memory(Payload bytes) {
+  if (!bytes.mapped()) return bytes;
+  Bytes read;
+  read.reserve(bytes.size());
+  bytes.each_window(bytes.view(), [&](std::string_view window) { read += window; });
+  return Payload(std::move(read));
+}
+
 RddId rdd_of(const std::string& block) {
   const std::optional<BlockId> id = parse_block_id(block);
   return id && id->kind == BlockId::Kind::Rdd ? RddId{id->owner} : RddId{};
@@ -179,7 +188,7 @@ bool BlockManager::throw_out(std::vector<MemoryBlock> victims) {
   return staying.empty();
 }
 
-bool BlockManager::put_in_memory(const MemoryBlock& block) {
+bool BlockManager::put_in_memory(MemoryBlock block) {
   while (true) {
     std::optional<std::vector<MemoryBlock>> victims;
     {
@@ -189,6 +198,7 @@ bool BlockManager::put_in_memory(const MemoryBlock& block) {
     }
     if (!victims) return false;
     const bool gone = throw_out(std::move(*victims));
+    block.bytes = in_memory(std::move(block.bytes));
     net::Lock lock(mutex_);
     if (memory_.insert(block)) return true;
     if (!gone) return false;  // else a task was quicker to take that room

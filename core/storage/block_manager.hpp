@@ -98,7 +98,7 @@ class BlockManager {
  private:
   struct Putting;
   bool put_somewhere(const std::string& block, const StorageLevel& level, Payload bytes);
-  bool put_in_memory(const MemoryBlock& block) REQUIRES(put_mutex_);
+  bool put_in_memory(MemoryBlock block) REQUIRES(put_mutex_);
   /// Out of memory, to disk if their levels say so; what somebody reads meanwhile stays. False: no
   /// disk takes some of them, which stay, too.
   bool throw_out(std::vector<MemoryBlock> victims) REQUIRES(put_mutex_);

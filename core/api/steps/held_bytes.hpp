@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "core/api/steps/owned.hpp"
 
@@ -12,12 +13,23 @@ namespace tinderbox::core {
 template <class T>
 inline constexpr bool kHoldsBytes = !std::is_trivially_copyable_v<T>;
 
+/// Between two looks at what a table holds so many values come at most.
+inline constexpr size_t kMore = 128;
+/// What `values` holds beside its elements when it grows, if it may while `more` come.
+template <class T>
+int64_t growth_of(const std::vector<T>& values, size_t more) {
+  const bool may_grow = values.size() + more > values.capacity();
+  return may_grow ? static_cast<int64_t>(2 * values.capacity() * sizeof(T)) : 0;
+}
+
 template <class T>
 int64_t held_bytes(const T& value, int depth = 0);
 
-/// Of the elements of a container: some are looked at, the others are taken to be like them.
+/// Of the elements of a container: some are looked at, the others are taken to be like them. Of
+/// containers in containers so many are looked into: they may be made of their like.
 template <class T>
 int64_t held_by_elements(const T& values, int depth) {
+  constexpr int kDeepest = 4;
   using V = typename T::value_type;
   constexpr size_t kLooked = 4;
   // Nodes of sets and maps: three pointers and a colour, or a link and a hash.
@@ -26,7 +38,9 @@ int64_t held_by_elements(const T& values, int depth) {
   int64_t sum = 0;
   const size_t n = values.size(), looked = std::min(n, kLooked);
   if constexpr (kHoldsBytes<V>) {
-    if constexpr (kInARow)
+    if (depth == kDeepest)
+      sum = 0;
+    else if constexpr (kInARow)
       for (size_t i = 0; i < looked; ++i) sum += held_bytes<V>(values[i * n / looked], depth + 1);
     else {
       auto it = values.begin();
@@ -40,16 +54,11 @@ int64_t held_by_elements(const T& values, int depth) {
 /// An estimate in constant time. Unit: bytes. Source: Spark SizeEstimator.
 template <class T>
 int64_t held_bytes(const T& value, int depth) {
-  constexpr int kDeepest = 4;  // values may be made of their like
-  const auto sum = [depth](const auto&... v) {
-    return (int64_t{0} + ... + held_bytes(v, depth + 1));
-  };
+  const auto sum = [depth](const auto&... v) { return (int64_t{0} + ... + held_bytes(v, depth)); };
   if constexpr (!kHoldsBytes<T>)
     return 0;
   else if constexpr (std::is_same_v<T, std::string>)
     return value.capacity() > sizeof(std::string) / 2 ? static_cast<int64_t>(value.capacity()) : 0;
-  else if (depth == kDeepest)
-    return 0;
   else if constexpr (kIs<T, std::optional>)
     return value ? sum(*value) : 0;
   else if constexpr (kIs<T, std::variant>)

@@ -289,20 +289,49 @@ class CartesianNode final : public OperatorNode<CartesianNode<A, B>, std::pair<A
   class CartesianCursor final : public Cursor<std::pair<A, B>> {
    public:
     CartesianCursor(std::unique_ptr<Cursor<A>> outer, TaskContext& context, OpenInner open)
-        : outer_(std::move(outer)), context_(context), open_(std::move(open)), memory_(context) {}
+        : outer_(std::move(outer), context),
+          context_(context),
+          open_(std::move(open)),
+          memory_(context) {}
     bool next(Sink<std::pair<A, B>> out) override {
-      auto push = [this, out](A&& a) {
+      int left = kBatch;
+      bool going = true;
+      while (const owned_t<A>* a = outer_.peek()) {
+        if (left <= 0) return true;
         if (!std::exchange(looked_, true)) whole_ = keep();
-        auto pair = [&](B&& b) { return out(std::pair<A, B>(a, std::move(b))); };
-        if (!whole_) return drive<B>(*open_(), context_, pair);
-        for (const auto& b : kept_)
-          if (!pair(borrow<B>(b))) return false;
-        return true;
-      };
-      return outer_->next(sink_to<A>(push));
+        auto pair = [&](B&& b) {
+          --left;
+          return going = out(std::pair<A, B>(borrow<A>(*a), std::move(b)));
+        };
+        if (!(whole_ ? some_kept(pair, left) : some_of_inner(pair))) {
+          if (!going) return false;
+          outer_.advance();
+        }
+      }
+      return false;
     }
 
    private:
+    static constexpr int kBatch = 1024;
+    /// Pairs for the record at hand. False: those were all, or the reader wants no more.
+    template <class F>
+    bool some_kept(F& pair, const int& left) {
+      for (; at_ < kept_.size(); ++at_) {
+        if (left <= 0) return true;
+        if (!pair(borrow<B>(kept_[at_]))) return false;
+      }
+      at_ = 0;
+      return false;
+    }
+    template <class F>
+    bool some_of_inner(F& pair) {
+      if (!inner_) inner_ = open_();
+      check_killed(context_);
+      if (inner_->next(sink_to<B>(pair))) return true;
+      check_killed(context_);
+      inner_.reset();
+      return false;
+    }
     bool keep() {
       int64_t held = 0;
       const bool fits = drive<B>(*open_(), context_, [&](B&& b) {
@@ -316,11 +345,13 @@ class CartesianNode final : public OperatorNode<CartesianNode<A, B>, std::pair<A
       return false;
     }
 
-    std::unique_ptr<Cursor<A>> outer_;
+    Puller<A> outer_;
     TaskContext& context_;
     OpenInner open_;
     TaskMemory memory_;
     std::vector<owned_t<B>> kept_;
+    size_t at_ = 0;                     // of kept_
+    std::unique_ptr<Cursor<B>> inner_;  // where it is not kept
     bool looked_ = false, whole_ = false;
   };
 };

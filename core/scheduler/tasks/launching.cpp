@@ -25,6 +25,7 @@ bool TaskScheduler::encode_inputs(TaskSet& set, int32_t index, Payload& inputs, 
     return false;
   }
   const int64_t size = static_cast<int64_t>(inputs.size());
+  set.largest_inputs = std::max(set.largest_inputs, size);
   if (size > kLargeTask && !std::exchange(set.warned_of_size, true))
     turn.log(Level::Warn, "Stage " + std::to_string(spec.stage.value) +
                               " contains a task of very large size (" +

@@ -336,12 +336,17 @@ std::vector<TaskScheduler::Offer> TaskScheduler::real_offers() {
 }
 
 /// Beyond `launch_ahead`, what waits is shared out by slots: the first executor that asks would get
-/// all of the last tasks, and others would have to take them back from it.
+/// all of the last tasks, and others would have to take them back from it. What travels with them
+/// lies in its memory until they begin.
 int32_t TaskScheduler::room_ahead(const TaskSet& set, const Executor& e) const {
   const int64_t waiting = int64_t{set.pending()} + set.ahead;
   const int64_t all_slots = std::max(executors_.active_slots(), 1);
   const auto share = static_cast<int32_t>((waiting * e.slots + all_slots - 1) / all_slots);
-  return std::min(set.pace.ahead(e.slots), std::max(share, options_.launch_ahead)) - e.ahead;
+  constexpr int64_t kInputsAhead = 16 << 20;
+  const auto fitting =
+      static_cast<int32_t>(std::min<int64_t>(Pace::kMost, kInputsAhead / (set.largest_inputs + 1)));
+  return std::min({set.pace.ahead(e.slots), std::max(share, options_.launch_ahead), fitting}) -
+         e.ahead;
 }
 
 /// How many tasks each takes depends on whose they are.

@@ -177,7 +177,8 @@ class TaskSet {
   int64_t total_result_size = 0;
   int32_t calculated_results = 0;
   bool warned_of_size = false;
-  int32_t exchanges = 0;  // executors given up because a task is excluded everywhere
+  int64_t largest_inputs = 0;  // of a task, as far as they were launched. Unit: bytes
+  int32_t exchanges = 0;       // executors given up because a task is excluded everywhere
   bool retired = false;
   std::string addresses;             // of a barrier set's executors, once it is launched
   std::optional<Time> told_to_wait;  // when the log last said why a barrier set waits

@@ -42,7 +42,7 @@ void BlockClient::on(Event event, Time now, Effects& out) {
                    ask_more(e.request, request->second, now, out);
                  },
                  [&](const EndRequest& e) { on_end(e.request, out); },
-                 [&](const FileFailed& e) { on_file_failed(e, out); },
+                 [&](const FileFailed& e) { on_file_failed(e, now, out); },
                  [&](const BlockClientTimer& e) { on_timer(e, now, out); },
              },
              event);
@@ -296,7 +296,7 @@ void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& 
   if (XXH3_64bits(m.bytes.view().data(), m.bytes.size()) != m.checksum)
     return refetch(m.stream, "the checksum of a chunk is not the one sent", now, out);
   if (whole) return finish(m.stream, m.bytes, out);
-  const bool to_file = m.total > options_.to_memory;
+  const bool to_file = m.total > options_.to_memory && !stream->no_file;
   if (stream->total < 0 && !to_file)
     stream->received.reserve(static_cast<size_t>(std::min(m.total, kReserve)));
   stream->total = m.total;
@@ -316,18 +316,20 @@ void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& 
 
 /// What arrived is damaged: once more from the start, under another number.
 void BlockClient::refetch(uint64_t old, const std::string& why, Time now, Effects& out) {
-  Stream stream = std::move(streams_.at(old));
-  Link& link = links_.at(stream.link);
-  out.push_back(Send<ToBlocks>{link.peer, CancelStream{old}});
+  Stream& stream = streams_.at(old);
+  out.push_back(Send<ToBlocks>{links_.at(stream.link).peer, CancelStream{old}});
   const bool again = !std::exchange(stream.refetched, true);
   const std::string text = shown_block(stream.want.block) + " from " + stream.want.address +
                            " is corrupted due to NETWORK_ISSUE: " + why;
+  if (!again) return finish(old, Error{text}, out);
+  begin_anew(old, text + "; it is fetched again", now, out);
+}
+
+void BlockClient::begin_anew(uint64_t old, std::string warning, Time now, Effects& out) {
+  Stream stream = std::move(streams_.at(old));
+  Link& link = links_.at(stream.link);
   forget_received(old, stream, out);
-  if (!again) {
-    streams_.at(old) = std::move(stream);
-    return finish(old, Error{text}, out);
-  }
-  out.push_back(Log{Level::Warn, text + "; it is fetched again"});
+  out.push_back(Log{Level::Warn, std::move(warning)});
   const uint64_t number = next_stream_++;
   release(stream);
   streams_.erase(old);
@@ -358,11 +360,17 @@ void BlockClient::finish_file(uint64_t number, Effects& out) {
 }
 
 /// What came was good, and more would be of no use: the peer is told not to send it.
-void BlockClient::on_file_failed(const FileFailed& e, Effects& out) {
-  const auto stream = streams_.find(e.stream);
-  if (stream == streams_.end()) return;  // ended since, or began anew with another file
-  out.push_back(Send<ToBlocks>{links_.at(stream->second.link).peer, CancelStream{e.stream}});
-  finish(e.stream, e.why, out);
+void BlockClient::on_file_failed(const FileFailed& e, Time now, Effects& out) {
+  const auto found = streams_.find(e.stream);
+  if (found == streams_.end()) return;  // ended since, or began anew with another file
+  Stream& stream = found->second;
+  out.push_back(Send<ToBlocks>{links_.at(stream.link).peer, CancelStream{e.stream}});
+  if (stream.total > options_.without_file) return finish(e.stream, e.why, out);
+  stream.no_file = true;
+  begin_anew(e.stream,
+             shown_block(stream.want.block) + " from " + stream.want.address +
+                 " is fetched into memory: " + e.why.message,
+             now, out);
 }
 
 void BlockClient::close(uint64_t number) {

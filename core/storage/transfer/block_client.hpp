@@ -36,9 +36,10 @@ struct BlockClientOptions {
   /// Streams of one link at once. Must be below BlockServerOptions::max_streams: a peer that has
   /// more is dropped.
   size_t max_open = 1 << 15;
-  int64_t to_memory = INT64_MAX;  // spark.network.maxRemoteBlockSizeFetchToMem: larger ones go to
-                                  // files
-  uint64_t seed = 0;              // from which address a request begins
+  int64_t to_memory = INT64_MAX;  // larger ones go to files
+  /// Of those, ones up to this size come to memory after all where a file cannot be written.
+  int64_t without_file = 0;  // spark.network.maxRemoteBlockSizeFetchToMem
+  uint64_t seed = 0;         // from which address a request begins
 };
 
 /// One block of a request. `index` comes back with it.
@@ -118,6 +119,7 @@ class BlockClient {
     bool sent = false;  // the peer was asked for it, on the connection that the link has
     int32_t retries = 0;
     bool refetched = false;
+    bool no_file = false;  // one could not be written
     int64_t total = -1;
     int64_t ungranted = 0;
     Bytes received;
@@ -153,7 +155,7 @@ class BlockClient {
   void on_lost(PeerId peer, Effects& out);
   void on_timer(const BlockClientTimer& e, Time now, Effects& out);
   void on_end(uint64_t request, Effects& out);
-  void on_file_failed(const FileFailed& e, Effects& out);
+  void on_file_failed(const FileFailed& e, Time now, Effects& out);
   void on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& out);
   void on_missing(PeerId from, const BlockMissing& m, Time now, Effects& out);
   void ask_more(uint64_t id, Request& request, Time now, Effects& out);
@@ -163,6 +165,7 @@ class BlockClient {
   void watch(uint64_t id, Link& link, Effects& out);
   void lose(uint64_t id, Link& link, const std::string& why, Effects& out);
   void refetch(uint64_t stream, const std::string& why, Time now, Effects& out);
+  void begin_anew(uint64_t stream, std::string warning, Time now, Effects& out);
   static void forget_received(uint64_t number, Stream& stream, Effects& out);
   void finish(uint64_t stream, Result<Payload> bytes, Effects& out);
   void finish_file(uint64_t stream, Effects& out);

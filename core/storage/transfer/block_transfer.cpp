@@ -147,9 +147,12 @@ class BlockTransfer::Plane {
     for (const int64_t length : e.lengths) {
       if (static_cast<size_t>(length) > rest.size())
         return Error{"fewer bytes came than its index says"};
-      if (Result<bool> put = output->append(reduce++, rest.substr(0, static_cast<size_t>(length)));
-          !put)
-        return put;
+      Result<bool> put = true;
+      e.bytes.each_window(rest.substr(0, static_cast<size_t>(length)), [&](std::string_view part) {
+        if (put) put = output->append(reduce, part);
+      });
+      if (!put) return put;
+      ++reduce;
       rest.remove_prefix(static_cast<size_t>(length));
     }
     if (reduce < e.num_reduces) return true;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "conf/keys.hpp"
 #include "net/log.hpp"
@@ -87,17 +88,32 @@ TEST_CASE("a block that is large for the memory of its process comes to it throu
   const int64_t share = peers[1]->manager->memory().size() / 16;
   REQUIRE(share < o.conf.get(conf::kMaxRemoteBlockToMemory));
   const std::atomic<bool> killed{false};
-  const auto mapped = [&](const std::string& name, int64_t size) {
+  const auto put = [&](const std::string& name, int64_t size) {
     const std::string content(static_cast<size_t>(size), 'x');
     REQUIRE(peers[0]->manager->put(name, {.disk = true}, Payload(Bytes(content)), false));
-    const auto block =
-        peers[1]->transfer->fetch({{.from = peers[0]->id, .block = name}}, killed)->next();
-    REQUIRE(block->bytes);
-    CHECK((block->bytes->view() == content));
+    return content;
+  };
+  const auto is_mapped = [] {
     std::ifstream file("/proc/self/maps");
     const std::string maps{std::istreambuf_iterator<char>(file), {}};
     return maps.find("/temp/fetched_") != std::string::npos;
   };
+  const auto mapped = [&](const std::string& name, int64_t size) {
+    const std::string content = put(name, size);
+    const auto block =
+        peers[1]->transfer->fetch({{.from = peers[0]->id, .block = name}}, killed)->next();
+    REQUIRE(block->bytes);
+    CHECK((block->bytes->view() == content));
+    return is_mapped();
+  };
   CHECK(mapped("rdd_1_0", share + 1));
   CHECK_FALSE(mapped("rdd_1_1", share));
+  // What is kept in memory is there.
+  const std::string content = put("rdd_1_2", share + 1);
+  std::promise<bool> taken;
+  peers[1]->transfer->take(TakeBlock{1, peers[0]->id, "rdd_1_2", true, false},
+                           [&](const BlockTaken& t) { taken.set_value(t.taken); });
+  CHECK(taken.get_future().get());
+  CHECK((peers[1]->manager->get("rdd_1_2")->view() == content));
+  CHECK_FALSE(is_mapped());
 }

@@ -240,6 +240,8 @@ class Combiner {
   int64_t bytes() const {
     return table_.bytes() + static_cast<int64_t>(values_.capacity() * sizeof(C)) + held_;
   }
+  /// With what it takes beside that when it grows, which it may before it is looked at again.
+  int64_t needs() const { return bytes() + table_.growth(kMore) + growth_of(values_, kMore); }
   void clear() {
     table_.clear();
     values_ = {};

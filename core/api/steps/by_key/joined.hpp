@@ -3,6 +3,10 @@
 // part.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <optional>
+
 #include "core/api/steps/by_key/shuffled.hpp"
 
 namespace tinderbox::core {
@@ -26,16 +30,14 @@ class JoinTable {
     if (!found.fresh) std::swap(entries_[at].next, entries_[found.slot->value].next);
     found.slot->value = at;
   }
-  /// Calls f(value, whether it is the last one) for each value of the key while it answers true.
-  /// False: there is none.
-  template <class F>
-  bool each(const K& key, const F& f) {
+  /// Where the last value of the key lies; nullopt: there is none. After it comes the first.
+  std::optional<size_t> last(const K& key) {
     const std::string_view bytes = KeyBytes<K>::view(key, scratch_);
     const auto* slot = table_.find(bytes, hash_key(bytes));
-    if (!slot) return false;
-    for (size_t at = entries_[slot->value].next;; at = entries_[at].next)
-      if (!f(entries_[at].value, at == slot->value) || at == slot->value) return true;
+    return slot ? std::optional<size_t>(slot->value) : std::nullopt;
   }
+  size_t after(size_t at) const { return entries_[at].next; }
+  const owned_t<W>& value(size_t at) const { return entries_[at].value; }
   /// Calls f(bytes of the key, its hash, value) for each value, those of a key in order.
   template <class F>
   void each(const F& f) const {
@@ -51,6 +53,8 @@ class JoinTable {
   int64_t bytes() const {
     return table_.bytes() + static_cast<int64_t>(entries_.capacity() * sizeof(Entry)) + held_;
   }
+  /// With what it takes beside that when it grows, which it may before it is looked at again.
+  int64_t needs() const { return bytes() + table_.growth(kMore) + growth_of(entries_, kMore); }
 
  private:
   struct Entry {
@@ -108,7 +112,7 @@ class JoinNode final
     void lie(std::pair<K, Lying>&& record) {
       if (lying_parts_) return put<Lying>(*lying_parts_, record);
       table_->add(record.first, std::move(record.second));
-      if (!memory_.hold(table_->bytes())) [[unlikely]]
+      if (!memory_.hold(table_->needs())) [[unlikely]]
         spill();
     }
     void flow(std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing) {
@@ -119,11 +123,7 @@ class JoinNode final
       flowing_ = std::move(flowing);
     }
     bool next(Sink<Out> out) override {
-      if (!lying_parts_) {
-        const Emitter<Out> emit(out);
-        auto join = [&](std::pair<K, Flowing>&& record) { return pair_up(record, emit); };
-        return flowing_->next(sink_to<std::pair<K, Flowing>>(join)) && emit.going();
-      }
+      if (!lying_parts_) return next_pairs(Emitter<Out>(out));
       if (flowing_) part_flowing();
       bool going = true;
       auto watched = [&](Out&& record) { return going = out(std::move(record)); };
@@ -139,7 +139,7 @@ class JoinNode final
     void spill() {
       note_peak();
       if (level_.depth == SpillLevel::kDeepest || table_->keys() < 2)
-        return memory_.overdraw(table_->bytes());
+        return memory_.overdraw(table_->needs());
       lying_parts_ = make_parts(context_);
       context_.metrics.memory_spilled += table_->bytes();
       SpilledParts& to = *lying_parts_;
@@ -178,14 +178,44 @@ class JoinNode final
       inner->flow(std::make_unique<SpilledCursor<std::pair<K, Flowing>>>(*flowing_parts_, part));
       return inner;
     }
-    bool pair_up(std::pair<K, Flowing>& record, const Emitter<Out>& emit) {
-      const bool found = table_->each(record.first, [&](const auto& value, bool last) {
-        if (!last) return emit(Out(record.first, values(Flowing(record.second), value)));
-        return emit(Out(record.first, values(std::move(record.second), value)));
-      });
-      if constexpr (kKeeps)
-        if (!found) emit(Out(record.first, alone(std::move(record.second))));
-      return emit.going();
+    /// A batch of what flows may have any number of partners: the rest of it waits then.
+    bool next_pairs(const Emitter<Out>& emit) {
+      room_ = kPairs;
+      if (!waiting_.empty()) return pair_up_waiting(emit);
+      auto join = [&](std::pair<K, Flowing>&& record) {
+        if (room_ > 0) return pair_up(record, emit, kFirst);
+        waiting_.push_back({own<std::pair<K, Flowing>>(std::move(record)), kFirst});
+        return true;
+      };
+      more_ = flowing_->next(sink_to<std::pair<K, Flowing>>(join));
+      return emit.going() && (more_ || !waiting_.empty());
+    }
+    bool pair_up_waiting(const Emitter<Out>& emit) {
+      while (!waiting_.empty() && room_ > 0 && emit.going()) {
+        const Waiting first = std::move(waiting_.front());
+        waiting_.pop_front();
+        std::pair<K, Flowing> record = borrow<std::pair<K, Flowing>>(first.record);
+        pair_up(record, emit, first.at);
+      }
+      return emit.going() && (more_ || !waiting_.empty());
+    }
+    /// With the partners from `at` on.
+    bool pair_up(std::pair<K, Flowing>& record, const Emitter<Out>& emit, size_t at) {
+      const std::optional<size_t> last = table_->last(record.first);
+      if (!last) {
+        if constexpr (kKeeps) emit(Out(record.first, alone(std::move(record.second))));
+        return emit.going();
+      }
+      for (at = at == kFirst ? table_->after(*last) : at; at != *last; at = table_->after(at)) {
+        if (room_-- <= 0) {
+          waiting_.push_front({own<std::pair<K, Flowing>>(std::move(record)), at});
+          return true;
+        }
+        if (!emit(Out(record.first, values(Flowing(record.second), table_->value(at)))))
+          return false;
+      }
+      --room_;
+      return emit(Out(record.first, values(std::move(record.second), table_->value(at))));
     }
     static Values values(Flowing&& flowing, const owned_t<Lying>& lying) {
       if constexpr (kKeepRight)
@@ -204,6 +234,16 @@ class JoinNode final
     TaskMemory memory_;
     std::unique_ptr<Table> table_;  // null: it had no room
     std::unique_ptr<Cursor<std::pair<K, Flowing>>> flowing_;
+    /// A record that flows, and its next partner.
+    struct Waiting {
+      owned_t<std::pair<K, Flowing>> record;
+      size_t at;
+    };
+    static constexpr size_t kFirst = SIZE_MAX;
+    static constexpr int64_t kPairs = 16 << 10;
+    std::deque<Waiting> waiting_;
+    int64_t room_ = 0;  // for pairs of this batch
+    bool more_ = true;  // flows
     std::unique_ptr<SpilledParts> lying_parts_, flowing_parts_;
     std::unique_ptr<JoinCursor> inner_;  // of the part before part_
     int32_t part_ = 0;

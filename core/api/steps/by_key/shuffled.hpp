@@ -64,7 +64,7 @@ class CombineWriter final : public RegisteredTerminal<CombineWriter<K, V, Aggreg
           record.first, [&] { return create(std::move(record.second)); },
           [&](C& c) { merge(c, std::move(record.second)); });
     };
-    const auto full = [&] { return !memory.hold(combiner.bytes()); };
+    const auto full = [&] { return !memory.hold(combiner.needs()); };
     const auto empty = [&] {
       drain(combiner, writer);
       memory.release();

@@ -31,11 +31,13 @@ class SpillingSorter {
     if (!runs_) return records_.sort();
     spill();
     runs_->finish();
-    for (int32_t run = 0; run < runs_->size(); ++run) {
-      merging_.push_back(std::make_unique<Run>(*runs_, run, flip()));
-      if (!merging_.back()->next()) merging_.pop_back();
-    }
-    std::make_heap(merging_.begin(), merging_.end(), Later{ascending_});
+    const int64_t of_one =
+        3 * runs_->largest_piece();  // as it was written, as it is read, a record
+    const auto most = static_cast<int32_t>(
+        std::clamp<int64_t>(memory_.share() / std::max<int64_t>(of_one, 1), 2, INT32_MAX));
+    while (runs_->size() > most) merge_runs(most);
+    begin_merge(0, runs_->size());
+    (void)memory_.hold(of_one * runs_->size());
   }
   int64_t added() const { return added_; }
   /// A bounded batch. False: there is nothing more, or `out` said stop.
@@ -88,6 +90,35 @@ class SpillingSorter {
   }
   uint64_t flip() const { return ascending_ ? 0 : ~uint64_t{0}; }
   int64_t bytes() const { return records_.bytes(); }
+  void begin_merge(int32_t first, int32_t end) {
+    merging_.clear();
+    for (int32_t run = first; run < end; ++run) {
+      merging_.push_back(std::make_unique<Run>(*runs_, run, flip()));
+      if (!merging_.back()->next()) merging_.pop_back();
+    }
+    std::make_heap(merging_.begin(), merging_.end(), Later{ascending_});
+  }
+  /// Longer runs, of `most` each.
+  void merge_runs(int32_t most) {
+    auto longer = make_parts(context_, 0);
+    for (int32_t first = 0; first < runs_->size(); first += most) {
+      const int32_t run = longer->size();
+      longer->resize(run + 1);
+      begin_merge(first, std::min(first + most, runs_->size()));
+      auto write = [&](Record&& record) { return append(*longer, run, record), true; };
+      do check_killed(context_);
+      while (next_merged(sink_to<Record>(write)));
+      longer->spill();
+    }
+    merging_.clear();
+    longer->finish();
+    runs_ = std::move(longer);
+  }
+  static void append(SpilledParts& runs, int32_t run, const Record& record) {
+    Encoder out(runs.buffer(run));
+    core::encode<Record>(out, record);
+    runs.added(run);
+  }
   void spill() {
     if (records_.size() == 0) return;
     if (!runs_) runs_ = make_parts(context_, 0);
@@ -96,12 +127,8 @@ class SpillingSorter {
     runs_->resize(run + 1);
     size_t at = 0;
     records_.sort();
-    records_.each(at, records_.size(), [&](const Record& record) {
-      Encoder out(runs_->buffer(run));
-      core::encode<Record>(out, record);
-      runs_->added(run);
-      return true;
-    });
+    records_.each(at, records_.size(),
+                  [&](const Record& record) { return append(*runs_, run, record), true; });
     records_.clear();
     memory_.release();
     runs_->spill();

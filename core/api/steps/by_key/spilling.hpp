@@ -49,7 +49,7 @@ class SpillingCombiner {
   template <class Create, class MergeValue>
   void add(const K& key, Create&& create, MergeValue&& merge) {
     table_.add(key, create, merge);
-    if (!memory_.hold(table_.bytes())) [[unlikely]]
+    if (!memory_.hold(table_.needs())) [[unlikely]]
       spill();
   }
   template <class V>
@@ -67,7 +67,7 @@ class SpillingCombiner {
       table_.add(
           key, [&] { return create(std::move(value)); }, [&](C& c) { merge(c, std::move(value)); });
     const bool look = is_long || queue.push(bytes, value, create, merge);
-    if (!look || memory_.hold(table_.bytes())) [[likely]]
+    if (!look || memory_.hold(table_.needs())) [[likely]]
       return;
     queue.flush(create, merge);
     spill();
@@ -107,7 +107,7 @@ class SpillingCombiner {
   void spill() {
     note_peak();
     if (level_.depth == SpillLevel::kDeepest || table_.table().size() < 2)
-      return memory_.overdraw(table_.bytes());
+      return memory_.overdraw(table_.needs());
     if (!parts_) parts_ = make_parts(context_);
     context_.metrics.memory_spilled += table_.bytes();
     move_to_parts();

@@ -64,6 +64,21 @@ TEST_CASE("real slots of all executors come before tasks ahead", "[launch_ahead]
   CHECK(c.seen<TaskStarted>().size() == 4);
 }
 
+TEST_CASE("of tasks with large inputs no more lie in an executor than it has room for",
+          "[launch_ahead]") {
+  Cluster c(test_options(8));
+  c.executor("A", 2);
+  const auto root = rdd(8);
+  root->source_data.assign(8, Bytes(4 << 20, 'x'));
+  const uint64_t t = c.job(root);
+  CHECK(c.driver.executors().at(0).ahead == 3);
+  CHECK(c.live().size() == 5);
+  c.succeed(c.live()[0], "x");
+  CHECK(c.live().size() == 5);
+  while (!c.live().empty()) c.succeed(c.live()[0], "x");
+  CHECK(c.results[t].size() == 8);
+}
+
 TEST_CASE("listeners see a task start when a slot becomes its own", "[launch_ahead]") {
   Cluster c(test_options(8));
   c.executor("A", 1);

@@ -469,6 +469,30 @@ TEST_CASE("blocks that are too large for memory come through files", "[block_cli
   CHECK(f.done() == Lines{"open y@1", "grant 10", "deliver 5 01234567890123456789"});
 }
 
+TEST_CASE("a block comes to memory after all where its file cannot be written, if it is not larger",
+          "[block_client]") {
+  const bool may = GENERATE(true, false);
+  BlockClientOptions o = Fetching::usual();
+  o.to_memory = 20;
+  o.without_file = may ? 25 : 24;
+  Fetching f(o);
+  f.feed(FetchBlocks{1, {{4, "a:1", "x", 25}}});
+  f.chunk(1, f.stream("x"), 0, 25, "0123456789");
+  f.done();
+  f.feed(FileFailed{f.stream("x"), {"the disk is full"}});
+  if (!may) {
+    CHECK(f.done() == Lines{"cancel", "drop file", "deliver 4 error: the disk is full"});
+    return;
+  }
+  CHECK(f.done() == Lines{"cancel", "drop file",
+                          "log x from a:1 is fetched into memory: the disk is full", "open x@1"});
+  f.chunk(1, f.stream("x"), 0, 25, "0123456789");
+  f.chunk(1, f.stream("x"), 10, 25, "0123456789");
+  f.chunk(1, f.stream("x"), 20, 25, "01234");
+  CHECK(f.done() == Lines{"grant 10", "grant 10", "deliver 4 0123456789012345678901234"});
+  CHECK(f.client.streams() == 0);
+}
+
 TEST_CASE("the file of what begins anew, fails or is not wanted any more goes", "[block_client]") {
   Fetching f = too_large();
   SECTION("damaged, then again") {

@@ -1,4 +1,5 @@
 // Operations by key over ten and more times the memory that tasks have: as with plain loops.
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -80,6 +81,90 @@ TEST_CASE("what a value holds beside itself is told from a few of its parts", "[
     std::string b;
   };
   CHECK(held_bytes(Mixed{1, std::string(100, 'x')}) >= 100);
+  // As outer joins of outer joins group them.
+  const std::optional<std::string> text(std::string(1000, 'x'));
+  const std::pair nested(std::optional(std::pair(std::optional(std::pair(text, text)), text)),
+                         std::optional(std::vector<double>(1000)));
+  CHECK(held_bytes(std::pair(std::vector{nested}, std::vector<int>{})) >= 3000 + 8000);
+  std::vector<std::vector<std::vector<std::vector<std::vector<std::string>>>>> deep(
+      2, {{{std::vector<std::string>(3)}}});
+  CHECK(held_bytes(deep) >= 2 * 3 * 32);
+}
+
+TEST_CASE("tables ask for what they need when they grow before they do", "[spill]") {
+  core::NumberTable<8> numbers;
+  core::CombineTable texts;
+  const auto growth = [](auto& table, size_t more) { return table.growth(more); };
+  CHECK(growth(numbers, 320) == 0);
+  CHECK(growth(numbers, 321) == 2 * numbers.bytes());
+  CHECK(growth(texts, 160) == 0);
+  CHECK(growth(texts, 161) == 2 * texts.bytes());
+  std::vector<int64_t> values;
+  values.reserve(10);
+  CHECK(core::growth_of(values, 10) == 0);
+  CHECK(core::growth_of(values, 11) == 2 * 80);
+  // 5/8 of 2^16 slots are full: twice as many would have to be had beside them.
+  constexpr int64_t kSlots = 1 << 16, kKeys = kSlots / 8 * 5 + 1;
+  LocalRuntime runtime{1, conf::Conf::of({{"spark.executor.memory", "1m"}})};
+  Context context{runtime};
+  CHECK(context.range(0, kKeys, 1, 1)
+            .map([](int64_t i) { return std::pair(i, int64_t{1}); })
+            .reduce_by_key(std::plus<int64_t>(), 1)
+            .count() == kKeys);
+  CHECK(runtime.last_metrics.memory_spilled > 0);
+  CHECK(runtime.last_metrics.peak_memory < kSlots * 16 * 2);
+}
+
+namespace {
+std::atomic<int64_t> paired{0};
+/// Pairs that were made when the reader of a partition came to its first one.
+template <class T>
+int64_t made_for_the_first(const Rdd<T>& pairs) {
+  paired = 0;
+  return pairs
+      .map([](const T& pair) {
+        ++paired;
+        return pair;
+      })
+      .template map_partitions<int64_t>([](auto& in, auto& emit) {
+        in.peek();
+        emit(paired.load());
+      })
+      .collect()
+      .at(0);
+}
+}  // namespace
+
+TEST_CASE("who takes pairs one by one holds a bounded number of them", "[spill]") {
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto left = context.range(0, 1000, 1, 1), right = context.range(0, 3000, 1, 1);
+  const auto by_one = [](const auto& numbers) {
+    return numbers.map([](int64_t i) { return std::pair(int64_t{7}, i); });
+  };
+  const auto joined = by_one(left).join(by_one(right), 1);
+  const int64_t of_product = made_for_the_first(left.cartesian(right));
+  CHECK(of_product > 0);
+  CHECK(of_product <= 1024);
+  const int64_t of_join = made_for_the_first(joined);
+  CHECK(of_join > 0);
+  CHECK(of_join <= (16 << 10) + 1);
+  const auto sums = joined
+                        .map_partitions<std::pair<int64_t, int64_t>>([](auto& in, auto& emit) {
+                          std::pair<int64_t, int64_t> sum;
+                          for (const auto& r : in) {
+                            ++sum.first;
+                            sum.second += r.second.first * r.second.second;
+                          }
+                          emit(sum);
+                        })
+                        .collect();
+  CHECK(sums == std::vector{std::pair(int64_t{3'000'000},
+                                      int64_t{999 * 1000 / 2} * int64_t{2999 * 3000 / 2})});
+  CHECK(joined.map([](const auto& r) { return r.second.first * r.second.second; }).sum() ==
+        sums.at(0).second);
+  CHECK(by_one(left).left_outer_join(by_one(right), 1).take(20'000).size() == 20'000);
+  CHECK(left.cartesian(right).take(5000).back() == std::pair(int64_t{1}, int64_t{1999}));
 }
 
 TEST_CASE("grouping what does not fit in memory", "[spill]") {
