@@ -185,7 +185,7 @@ class JoinNode final
       auto join = [&](std::pair<K, Flowing>&& record) {
         if (room_ > 0) return pair_up(record, emit, kFirst);
         waiting_.push_back({own<std::pair<K, Flowing>>(std::move(record)), kFirst});
-        return true;
+        return waiting_.size() < kWaiting || pair_up_all(emit);
       };
       more_ = flowing_->next(sink_to<std::pair<K, Flowing>>(join));
       return emit.going() && (more_ || !waiting_.empty());
@@ -198,6 +198,13 @@ class JoinNode final
         pair_up(record, emit, first.at);
       }
       return emit.going() && (more_ || !waiting_.empty());
+    }
+    /// A function pushes all its records in one batch: they do not wait for the reader then.
+    bool pair_up_all(const Emitter<Out>& emit) {
+      room_ = INT64_MAX;
+      pair_up_waiting(emit);
+      room_ = 0;
+      return emit.going();
     }
     /// With the partners from `at` on.
     bool pair_up(std::pair<K, Flowing>& record, const Emitter<Out>& emit, size_t at) {
@@ -241,6 +248,7 @@ class JoinNode final
     };
     static constexpr size_t kFirst = SIZE_MAX;
     static constexpr int64_t kPairs = 16 << 10;
+    static constexpr size_t kWaiting = 4 << 10;
     std::deque<Waiting> waiting_;
     int64_t room_ = 0;  // for pairs of this batch
     bool more_ = true;  // flows

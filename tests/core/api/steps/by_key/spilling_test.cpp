@@ -167,6 +167,37 @@ TEST_CASE("who takes pairs one by one holds a bounded number of them", "[spill]"
   CHECK(left.cartesian(right).take(5000).back() == std::pair(int64_t{1}, int64_t{1999}));
 }
 
+namespace {
+std::atomic<int64_t> pushed{0}, most_waiting{0};
+}  // namespace
+
+TEST_CASE("a join does not keep all that a function pushes", "[spill]") {
+  constexpr int64_t kAll = 200'000;
+  LocalRuntime runtime;
+  Context context(runtime);
+  const auto key = [](int64_t i) { return std::pair(i, i); };
+  pushed = paired = most_waiting = 0;
+  const auto left = context.range(0, 1, 1, 1).map(key).partition_by(1);
+  const auto all = left.map_partitions<std::pair<int64_t, int64_t>>(
+      [](auto&, auto& emit) {
+        for (int64_t i = 0; i < kAll; ++i) {
+          ++pushed;
+          if (!emit(std::pair(i, i))) return;
+        }
+      },
+      true);
+  const auto sum = all.join(context.range(0, kAll, 1, 1).map(key), 1)
+                       .map([](const auto& r) {
+                         most_waiting = std::max(most_waiting.load(), pushed - ++paired);
+                         return r.first - r.second.first + r.second.second;
+                       })
+                       .sum();
+  CHECK(sum == kAll * (kAll - 1) / 2);
+  CHECK(paired == kAll);
+  CHECK(most_waiting > 0);
+  CHECK(most_waiting <= (4 << 10));
+}
+
 TEST_CASE("grouping what does not fit in memory", "[spill]") {
   Little little;
   std::map<std::string, std::multiset<std::string>> got;
