@@ -173,6 +173,7 @@ void StatusListener::apply(const ExecutorRemoved& e) { executors_.erase(e.execut
 void StatusListener::apply(const BlockUpdated& e) {
   const auto it = executors_.find(e.executor);
   if (it == executors_.end()) return;
+  if (e.block.block.starts_with("shuffle_")) return;  // whoever takes it over; it is not cached
   auto& [progress, blocks] = it->second;
   if (const auto old = blocks.find(e.block.block); old != blocks.end()) {
     progress.cached_bytes -= old->second.memory_bytes;

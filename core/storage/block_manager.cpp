@@ -287,31 +287,36 @@ void BlockManager::remove(const std::string& block) {
   tell({block});
 }
 
-/// The driver asked for it, so it is not told of every block.
-void BlockManager::remove_if(const std::function<bool(const std::string&)>& chosen) {
-  net::Lock lock(mutex_);
+std::vector<std::string> BlockManager::remove_if(
+    const std::function<bool(const std::string&)>& chosen) {
   std::vector<std::string> names = disk_.blocks();
   for (const MemoryBlock& block : memory_.blocks()) names.push_back(block.name);
+  std::erase_if(names, std::not_fn(chosen));
   for (const std::string& name : names) {
-    if (!chosen(name)) continue;
     memory_.erase(name);
     disk_.remove(name);
-    told_.erase(name);
   }
   for (Putting& putting : putting_) putting.removed = putting.removed || chosen(putting.block);
   std::erase_if(warned_, chosen);
+  return names;
 }
 
+/// The driver asked for it, so it is not told of every block.
 void BlockManager::remove_rdd(RddId rdd) {
-  remove_if([rdd](const std::string& name) { return rdd_of(name) == rdd; });
+  net::Lock lock(mutex_);
+  for (const std::string& name :
+       remove_if([rdd](const std::string& block) { return rdd_of(block) == rdd; }))
+    told_.erase(name);
 }
 
+/// Its listeners do not hear of the broadcast's end, but of each piece's.
 void BlockManager::remove_broadcast(BroadcastId broadcast) {
-  remove_if([broadcast](const std::string& name) {
+  net::Lock lock(mutex_);
+  tell(remove_if([broadcast](const std::string& name) {
     const std::optional<BlockId> id = parse_block_id(name);
     return id && id->number == broadcast.value &&
            (id->kind == BlockId::Kind::Broadcast || id->kind == BlockId::Kind::BroadcastPiece);
-  });
+  }));
 }
 
 /// Source: Spark SparkContext.addFile, NettyStreamManager.addFile.

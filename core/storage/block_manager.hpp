@@ -104,7 +104,8 @@ class BlockManager {
   bool throw_out(std::vector<MemoryBlock> victims) REQUIRES(put_mutex_);
   bool write(const std::string& block, const Payload& bytes);
   void warn(const std::string& block, const char* what, const Error& error);
-  void remove_if(const std::function<bool(const std::string&)>& chosen);
+  std::vector<std::string> remove_if(const std::function<bool(const std::string&)>& chosen)
+      REQUIRES(mutex_);
   BlockUpdate status(const std::string& block) const REQUIRES(mutex_);
   void tell(const std::vector<std::string>& blocks) REQUIRES(mutex_);
 

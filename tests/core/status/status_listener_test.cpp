@@ -115,6 +115,8 @@ TEST_CASE("status: executors, what they run and keep", "[status]") {
         std::vector<ExecutorStatus>{{{"1"}, "a", 120, 1}, {{"2"}, "b", 0, 0}});
   t.hear({cached("1", "rdd_0_1", 0), ended(task_of(0, 0, "1")), ExecutorRemoved{{"2"}, "lost"}});
   CHECK(t.tracker.executor_infos() == std::vector<ExecutorStatus>{{{"1"}, "a", 70, 0}});
+  t.hear({cached("1", "shuffle_0_0_0", 1000), cached("1", "broadcast_3_piece0", 20)});
+  CHECK(t.tracker.executor_infos()[0].cached_bytes == 90);
 }
 
 TEST_CASE("status: what executors hold of an Rdd, until it is unpersisted or they are gone",

@@ -171,16 +171,18 @@ TEST_CASE("B33 removing an Rdd or a broadcast leaves no block of it", "[storage]
   CHECK(s.put("rdd_1_1", kDiskOnly, 10));
   CHECK(s.put("rdd_11_0", kMemoryOnly, 10));
   CHECK(s.put("broadcast_1_piece0", kDiskOnly, 10));
-  CHECK(s.put("broadcast_1", kMemoryOnly, 10));
+  s.blocks->put("broadcast_1", kMemoryOnly, Payload(Bytes(10, 'x')), false);
   s.news();
   s.blocks->remove_rdd(RddId{1});
   CHECK(s.get("rdd_1_0") + s.get("rdd_1_1") == "--");
   CHECK(s.get("rdd_11_0") == "x10");
   CHECK(s.files.path_of("rdd_1_1").empty());
+  CHECK(s.news().empty());  // the driver asked for it
   s.blocks->remove_broadcast(BroadcastId{1});
   CHECK(s.get("broadcast_1_piece0") + s.get("broadcast_1") == "--");
   CHECK(s.files.files.empty());
-  CHECK(s.news().empty());  // the driver asked for it
+  CHECK(s.news() == Lines{"broadcast_1_piece0 gone"});
+  CHECK(s.blocks->state().size() == 1);
 }
 
 // ---- disk -----------------------------------------------------------------------------
