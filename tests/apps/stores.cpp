@@ -40,7 +40,7 @@ void once(Context& context, Args args) {
   std::printf("%d partitions\n", lines.num_partitions());
 }
 
-/// OUT: what is written compressed, as objects, checkpointed, is read back.
+/// OUT: what is written compressed, as objects, as keys with values, checkpointed, is read back.
 void kinds(Context& context, Args args) {
   const std::string& out = args[0];
   auto numbers = context.range(1, 200001, 1, 3);
@@ -55,7 +55,13 @@ void kinds(Context& context, Args args) {
   numbers.save_as_object_file(out + "/objects");
   require(context.object_file<int64_t>(out + "/objects").collect() == numbers.collect(),
           "other objects");
+  auto pairs = numbers.map([](int64_t x) { return std::pair(x, std::to_string(x * x)); });
+  pairs.save_as_sequence_file(out + "/sequence", Compression::Gzip);
+  require(
+      context.sequence_file<int64_t, std::string>(out + "/sequence").collect() == pairs.collect(),
+      "other keys and values");
   require(context.whole_text_files(out + "/gz").count() == 3, "not three whole files");
+  require(context.binary_files(out + "/objects").keys().count() == 3, "not three binary files");
   context.set_checkpoint_dir(out + "/checkpoints");
   auto squares = numbers.map([](int64_t x) { return x * x; });
   squares.checkpoint();
@@ -69,17 +75,34 @@ void records(Context& context, Args args) {
               static_cast<long long>(context.binary_records(args[0], number(args[1])).count()));
 }
 
-/// Two partitions of 20 MB of numbered lines; the first attempts at the second one end as `Fault`
-/// says after 18 MB, when a part of an upload to a store was sent.
+/// The first attempts at the second partition end as `Fault` says after nine tenths of it, when a
+/// part of an upload to a store was sent.
+template <class Fault>
+struct Disturbs {
+  int64_t operator()(int64_t x) const {
+    if (x == 1900000) Fault{}(TaskContext::current()->attempt);
+    return x + 1;
+  }
+};
+/// Two partitions of 20 MB of numbered lines.
 template <class Fault>
 void disturbed(Context& context, const std::string& out, Fault) {
   context.range(0, 2000000, 1, 2)
-      .map([](int64_t x) {
-        const TaskContext* task = TaskContext::current();
-        if (x == 1900000) Fault{}(task->attempt);
-        return std::to_string(x + 1) + " and filling so";
-      })
+      .map(Disturbs<Fault>{})
+      .map([](int64_t n) { return std::to_string(n) + " and filling so"; })
       .save_as_text_file(out);
+}
+/// The same as objects and as keys with values: what is read back is whole.
+template <class Fault>
+void disturbed_kinds(Context& context, const std::string& out, Fault) {
+  auto numbers = context.range(0, 2000000, 1, 2).map(Disturbs<Fault>{});
+  numbers.save_as_object_file(out + "/objects");
+  auto objects = context.object_file<int64_t>(out + "/objects");
+  require(objects.count() == 2000000 && objects.sum() == 2000001000000, "other objects");
+  numbers.map([](int64_t n) { return std::pair(n, std::to_string(n)); })
+      .save_as_sequence_file(out + "/sequence");
+  auto pairs = context.sequence_file<int64_t, std::string>(out + "/sequence");
+  require(pairs.count() == 2000000 && pairs.keys().sum() == 2000001000000, "other keys");
 }
 struct Throws {
   void operator()(int32_t attempt) const {
@@ -111,6 +134,9 @@ int run(Context& context, Args args) {
       {"throws", [](Context& c, Args a) { disturbed(c, a[0], Throws{}); }},
       {"always-throws", [](Context& c, Args a) { disturbed(c, a[0], AlwaysThrows{}); }},
       {"dies", [](Context& c, Args a) { disturbed(c, a[0], Dies{}); }},
+      {"kinds-throw", [](Context& c, Args a) { disturbed_kinds(c, a[0], Throws{}); }},
+      {"kinds-die", [](Context& c, Args a) { disturbed_kinds(c, a[0], Dies{}); }},
+      {"kinds-linger", [](Context& c, Args a) { disturbed_kinds(c, a[0], Lingers{}); }},
       {"lingers", [](Context& c, Args a) { disturbed(c, a[0], Lingers{}); }}};
   steps.at(args[0])(context, args.subspan(1));
   std::printf("%s: right\n", args[0].c_str());

@@ -188,6 +188,13 @@ disturbed() { # MASTER [OPTIONS…] STEP: there is what an undisturbed run write
   saves "$@" && cmp <(cat "$out"/part-*) <(seq -f '%.0f and filling so' 2000000) &&
     [ "$(ls -A "$out" | tr '\n' ' ')" = '_SUCCESS part-00000 part-00001 ' ] || { ls -AR "$out"; return 1; }
 }
+whole_kinds() { # MASTER [OPTIONS…] STEP: what it saved is read whole by itself, and nothing else is there
+  local kind
+  saves "$@" || return 1
+  for kind in objects sequence; do
+    [ "$(ls -A "$out/$kind" | tr '\n' ' ')" = '_SUCCESS part-00000 part-00001 ' ] || { ls -AR "$out"; return 1; }
+  done
+}
 failed_save() {
   ! saves "$1" always-throws > "$dir/failed.out" 2>&1 && grep '^Error: Job aborted .*every attempt fails' "$dir/failed.out" &&
     [ -d "$out" ] && ! ls -A "$out" | grep -vx part-00000 || { tail -n 5 "$dir/failed.out"; return 1; }
@@ -199,10 +206,12 @@ for m in 'local-cluster[2,1,1024]' "$master_url"; do
   check "an attempt that fails while it writes its part leaves nothing, $m" disturbed "$m" throws
   check "so does one whose process is killed, $m" disturbed "$m" dies
   check "a save that fails leaves no _SUCCESS and no part of who failed, $m" failed_save "$m"
+  for step in kinds-throw kinds-die; do check "objects, keys with values: $step, $m" whole_kinds "$m" $step; done
 done
-check "a task that runs twice writes once" disturbed "$master_url" --conf spark.speculation=true \
-  --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1 --conf spark.speculation.quantile=0.5 \
-  --conf spark.speculation.minTaskRuntime=10ms lingers
+speculation=(--conf spark.speculation=true --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1
+  --conf spark.speculation.quantile=0.5 --conf spark.speculation.minTaskRuntime=10ms)
+check "a task that runs twice writes once" disturbed "$master_url" "${speculation[@]}" lingers
+check "so it does with objects, keys with values" whole_kinds "$master_url" "${speculation[@]}" kinds-linger
 rm -rf "$out"
 stop_cluster
 

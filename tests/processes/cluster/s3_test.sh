@@ -84,7 +84,7 @@ check "credentials of the driver's environment reach the executors" of_environme
 
 once() { s3 "$1" stores once s3a://data/numbers.txt 37 200000 && cmp <(s3 "$local" stores once s3a://data/numbers.txt 37 200000) <(printf '%s\n' '37 partitions' 'once: right'); }
 check "a file in 37 ranges: every line once" once "$local"
-check "compressed, objects, whole files, a checkpoint: written and read back" s3 "$cluster" stores kinds s3a://data/out/kinds
+check "compressed, objects, keys with values, whole files, a checkpoint: written and read back" s3 "$cluster" stores kinds s3a://data/out/kinds
 larger() {
   timeout 120 "$LARGER" submit --master "$cluster" --conf spark.executor.memory=400m "${store[@]}" "${secret[@]}" --class larger \
     "$LARGER" 400 100 s3a://data/out/larger | grep '^all right' && nothing_unfinished
@@ -107,13 +107,22 @@ disturbed() { # STEP MASTER OPTIONS…: its output is that of an undisturbed run
 }
 check "an attempt that fails in the middle of an upload leaves nothing" disturbed throws "$cluster"
 check "so does one whose process is killed" disturbed dies "$cluster"
+whole_kinds() { # STEP MASTER OPTIONS…: what it saved is read whole by itself, and nothing else is there
+  local step=$1 kind
+  s3 "${@:2}" stores "$step" "s3a://data/out/$step" && nothing_unfinished || return 1
+  for kind in objects sequence; do
+    [ "$(ls -A "$dir/store/data/out/$step/$kind" | tr '\n' ' ')" = '_SUCCESS part-00000 part-00001 ' ] || return 1
+  done
+}
+for step in kinds-throw kinds-die; do check "objects, keys with values: $step" whole_kinds $step "$cluster"; done
 # A copy of a task runs on another host.
 start_master
 start_worker worker1 --cores 1 --memory 1g
 start_worker worker2 --cores 1 --memory 1g --host 127.0.0.2
-check "a task that runs twice writes once" disturbed lingers "$master_url" --conf spark.speculation=true \
-  --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1 --conf spark.speculation.quantile=0.5 \
-  --conf spark.speculation.minTaskRuntime=10ms
+speculation=(--conf spark.speculation=true --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1
+  --conf spark.speculation.quantile=0.5 --conf spark.speculation.minTaskRuntime=10ms)
+check "a task that runs twice writes once" disturbed lingers "$master_url" "${speculation[@]}"
+check "so it does with objects, keys with values" whole_kinds kinds-linger "$master_url" "${speculation[@]}"
 # One task after the other: a part that is on its way while its upload is aborted may stay in a store.
 job_fails() { refused 'every attempt fails' s3 'local[1]' stores always-throws s3a://data/out/fails && [ ! -e "$dir/store/data/out/fails/_SUCCESS" ] && [ ! -e "$dir/store/data/out/fails/part-00001" ] && nothing_unfinished; }
 check "a job that fails leaves no upload and no _SUCCESS" job_fails
