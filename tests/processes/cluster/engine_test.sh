@@ -202,6 +202,36 @@ start_worker worker2 --cores 1 --memory 2g
 check "every kind of step on a standalone cluster, with --files and --archives" \
   engine standalone "$master_url" "${shipped[@]}" -- shipped "$dir/late.tar"
 
+# start_relay: what comes to 127.0.0.2 at $rpc_port and $block_port goes on to 127.0.0.1; on its way from there one byte
+# of a block that has a hundred a changes, once.
+start_relay() {
+  perl -e 'use IO::Socket::INET; use IO::Select; $| = 1; alarm 120; $SIG{PIPE} = "IGNORE";
+    my @at = map { IO::Socket::INET->new(Listen => 20, LocalAddr => "127.0.0.2") or die } 1, 2;
+    print join(" ", map { $_->sockport } @at), "\n";
+    my $all = IO::Select->new(@at); my (%to, %blocks, $changed);
+    while (my @ready = $all->can_read) {
+      for my $from (@ready) {
+        if (my ($at) = grep { $_ == $from } @at) {
+          my $in = $at->accept; my $out = IO::Socket::INET->new("127.0.0.1:" . $at->sockport) or next;
+          ($to{$in}, $to{$out}, $blocks{$out}) = ($out, $in, $at == $at[1]); $all->add($in, $out);
+        } elsif (my $to = $to{$from}) {
+          if (sysread $from, my $bytes, 65536) {
+            $changed ||= $bytes =~ s/a{50}\Ka/b/ if $blocks{$from};
+            for (my $sent = 0; $sent < length $bytes;) { $sent += syswrite($to, $bytes, length $bytes, $sent) || last }
+          } else { $all->remove($from, $to); delete @to{$from, $to}; close $from; close $to }
+        }
+      }
+    }' > "$dir/relay.out" 2> "$dir/relay.log" &
+  pids+=("$!")
+  read -r rpc_port block_port < <(wait_line "$dir/relay.out" '^[0-9]+ [0-9]+$')
+}
+damaged_on_wire() {
+  start_relay && engine wire "$master_url" --conf spark.driver.host=127.0.0.2 --conf spark.driver.bindAddress=127.0.0.1 \
+    --conf spark.driver.port="$rpc_port" --conf spark.driver.blockManager.port="$block_port" --conf spark.broadcast.compress=false &&
+    grep -h 'WARN .*broadcast_[0-9]*_piece[0-9]* from 127.0.0.2:.* is corrupted due to NETWORK_ISSUE: .*; it is fetched again' "$dir"/worker?/*/*/stderr
+}
+check "a byte of a broadcast changes on the wire: blamed on the network, fetched again, right results" damaged_on_wire
+
 pi_is_roughly() { app "$1" pi 8 > "$dir/pi.out" && grep -qE '^Pi is roughly 3\.1[34]' "$dir/pi.out"; }
 sorts_lines() {
   seq 20000 | awk '{print ($1 * 7919) % 20011, $1}' > "$dir/lines"
