@@ -1,4 +1,6 @@
 // Map outputs in memory and on files in memory, through the block manager.
+#include <cstdlib>
+
 #include "tests/core/storage/store_fixture.hpp"
 #include "tests/pch.hpp"
 
@@ -321,6 +323,35 @@ TEST_CASE("another process of the host reads the files; what is in memory it doe
   const int opened = files.opened;
   CHECK(read_local("shuffle_1_7_0").bytes->view() == "in a file");
   CHECK(files.opened == opened + 1);  // only the data: the index was kept
+}
+
+TEST_CASE("nothing is copied when a process reads its own outputs or files of its host",
+          "[storage]") {
+  char name[] = "/tmp/tinderbox-test-XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const auto files = net::make_real_files();
+  {
+    BlockManagerOptions options = Store::usual();
+    options.local_dirs = {directory};
+    auto owner = BlockManager::open(*files, options, {});
+    options.unique_name = "v";
+    auto reader = BlockManager::open(*files, options, {});
+    const std::string large(3 << 20, 'x');
+    REQUIRE(write((*owner)->map_outputs(), 1, 7, {"first", large}));
+    REQUIRE(write((*owner)->map_outputs(), 1, 8, {"small"}));
+    const auto of_host = (*reader)->map_outputs().read_host_local((*owner)->local_dirs(),
+                                                                  *parse_block_id("shuffle_1_7_1"));
+    for (const Result<Payload>& read : {of_host.bytes, (*owner)->read("shuffle_1_7_1")}) {
+      REQUIRE(read);
+      CHECK(read->mapped());
+      CHECK(read->view() == large);
+    }
+    const Result<Payload> once = (*owner)->read("shuffle_1_8_0"),
+                          twice = (*owner)->read("shuffle_1_8_0");
+    CHECK(once->view() == "small");
+    CHECK(once->view().data() == twice->view().data());
+  }
+  (void)files->remove_tree(directory);
 }
 
 TEST_CASE("an output whose shuffle was removed meanwhile is not kept", "[storage]") {
