@@ -75,34 +75,33 @@ void records(Context& context, Args args) {
               static_cast<long long>(context.binary_records(args[0], number(args[1])).count()));
 }
 
-/// The first attempts at the second partition end as `Fault` says after nine tenths of it, when a
-/// part of an upload to a store was sent.
+/// Two partitions of 20 MB of numbered lines; the first attempts at the second one end as `Fault`
+/// says after 18 MB, when a part of an upload to a store was sent.
 template <class Fault>
-struct Disturbs {
-  int64_t operator()(int64_t x) const {
+Rdd<std::string> disturbed_lines(Context& context) {
+  return context.range(0, 2000000, 1, 2).map([](int64_t x) {
     if (x == 1900000) Fault{}(TaskContext::current()->attempt);
-    return x + 1;
-  }
-};
-/// Two partitions of 20 MB of numbered lines.
+    return std::to_string(x + 1) + " and filling so";
+  });
+}
 template <class Fault>
 void disturbed(Context& context, const std::string& out, Fault) {
-  context.range(0, 2000000, 1, 2)
-      .map(Disturbs<Fault>{})
-      .map([](int64_t n) { return std::to_string(n) + " and filling so"; })
-      .save_as_text_file(out);
+  disturbed_lines<Fault>(context).save_as_text_file(out);
 }
 /// The same as objects and as keys with values: what is read back is whole.
 template <class Fault>
 void disturbed_kinds(Context& context, const std::string& out, Fault) {
-  auto numbers = context.range(0, 2000000, 1, 2).map(Disturbs<Fault>{});
-  numbers.save_as_object_file(out + "/objects");
-  auto objects = context.object_file<int64_t>(out + "/objects");
-  require(objects.count() == 2000000 && objects.sum() == 2000001000000, "other objects");
-  numbers.map([](int64_t n) { return std::pair(n, std::to_string(n)); })
+  const auto whole = [](const auto& lines) {
+    return lines.count() == 2000000 &&
+           lines.map([](const auto& l) { return number(l); }).sum() == 2000001000000;
+  };
+  const auto lines = disturbed_lines<Fault>(context);
+  lines.save_as_object_file(out + "/objects");
+  require(whole(context.object_file<std::string>(out + "/objects")), "other objects");
+  lines.map([](const std::string& l) { return std::pair(number(l), l); })
       .save_as_sequence_file(out + "/sequence");
-  auto pairs = context.sequence_file<int64_t, std::string>(out + "/sequence");
-  require(pairs.count() == 2000000 && pairs.keys().sum() == 2000001000000, "other keys");
+  const auto pairs = context.sequence_file<int64_t, std::string>(out + "/sequence");
+  require(whole(pairs.values()) && pairs.keys().sum() == 2000001000000, "other keys or values");
 }
 struct Throws {
   void operator()(int32_t attempt) const {

@@ -3,6 +3,9 @@
 . tests/processes/cluster.sh
 FAULTS=$(realpath "${FAULTS:-build/tests/faults}")
 failed=0 driver=
+# Options of an application whose slow tasks get copies at once.
+speculation=(--conf spark.speculation=true --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1
+  --conf spark.speculation.quantile=0.5 --conf spark.speculation.minTaskRuntime=10ms)
 trap '[ -z "$driver" ] || kill -9 "$driver" 2>/dev/null; stop_cluster; [ $failed != 0 ] || rm -rf "$dir"' EXIT
 
 check() { # check NAME COMMAND…: what the command says stands below the verdict

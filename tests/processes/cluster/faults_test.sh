@@ -208,8 +208,6 @@ for m in 'local-cluster[2,1,1024]' "$master_url"; do
   check "a save that fails leaves no _SUCCESS and no part of who failed, $m" failed_save "$m"
   for step in kinds-throw kinds-die; do check "objects, keys with values: $step, $m" whole_kinds "$m" $step; done
 done
-speculation=(--conf spark.speculation=true --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1
-  --conf spark.speculation.quantile=0.5 --conf spark.speculation.minTaskRuntime=10ms)
 check "a task that runs twice writes once" disturbed "$master_url" "${speculation[@]}" lingers
 check "so it does with objects, keys with values" whole_kinds "$master_url" "${speculation[@]}" kinds-linger
 rm -rf "$out"

@@ -119,8 +119,6 @@ for step in kinds-throw kinds-die; do check "objects, keys with values: $step" w
 start_master
 start_worker worker1 --cores 1 --memory 1g
 start_worker worker2 --cores 1 --memory 1g --host 127.0.0.2
-speculation=(--conf spark.speculation=true --conf spark.speculation.interval=20ms --conf spark.speculation.multiplier=1.1
-  --conf spark.speculation.quantile=0.5 --conf spark.speculation.minTaskRuntime=10ms)
 check "a task that runs twice writes once" disturbed lingers "$master_url" "${speculation[@]}"
 check "so it does with objects, keys with values" whole_kinds kinds-linger "$master_url" "${speculation[@]}"
 # One task after the other: a part that is on its way while its upload is aborted may stay in a store.
