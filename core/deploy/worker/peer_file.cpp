@@ -39,7 +39,7 @@ struct Host {
     end_whole();
   }
   void apply(const KeepChunk& e) { take(e.bytes.view()); }
-  void apply(const DeliverFile&) { end_whole(); }
+  void apply(const ReadBack&) { end_whole(); }
   void apply(const DropFile&) {
     if (at == done) of_done = sum.value();
     at = 0;

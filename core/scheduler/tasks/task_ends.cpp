@@ -156,6 +156,9 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   if (result.bytes && a->outrun) return came_second(result.task, u.result_block, turn);
   // One that cannot be reached is there yet, it may be.
   turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
+  if (!result.bytes && result.bytes.error().own_disk && !a->outrun)
+    // Neither another attempt nor another executor helps. Source: Spark TaskResultGetter.
+    abort(*a->set, "Exception while getting task result: " + result.bytes.error().message, turn);
   if (!result.bytes || (u.accumulators_in_block && !unpack_result(*result.bytes, u)))
     return failed(result.task, result_lost(result.bytes), nullptr, turn);
   if (!u.accumulators_in_block) u.result = std::move(*result.bytes);

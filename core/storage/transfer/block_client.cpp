@@ -42,6 +42,7 @@ void BlockClient::on(Event event, Time now, Effects& out) {
                    ask_more(e.request, request->second, now, out);
                  },
                  [&](const EndRequest& e) { on_end(e.request, out); },
+                 [&](FileRead& e) { on_file_read(e, out); },
                  [&](const FileFailed& e) { on_file_failed(e, now, out); },
                  [&](const BlockClientTimer& e) { on_timer(e, now, out); },
              },
@@ -307,7 +308,7 @@ void BlockClient::on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& 
     stream->received.append(m.bytes.view());
   }
   if (received + size == m.total)
-    return to_file ? finish_file(m.stream, out)
+    return to_file ? out.push_back(ReadBack{m.stream})
                    : finish(m.stream, Payload(std::move(stream->received)), out);
   stream->ungranted += size;
   if (stream->ungranted < options_.credit / 2) return;
@@ -353,10 +354,8 @@ void BlockClient::finish(uint64_t number, Result<Payload> bytes, Effects& out) {
   close(number);
 }
 
-void BlockClient::finish_file(uint64_t number, Effects& out) {
-  const Stream& stream = streams_.at(number);
-  out.push_back(DeliverFile{number, stream.request, stream.want.index});
-  close(number);
+void BlockClient::on_file_read(FileRead& e, Effects& out) {
+  if (streams_.contains(e.stream)) finish(e.stream, std::move(e.bytes), out);
 }
 
 /// What came was good, and more would be of no use: the peer is told not to send it.
@@ -364,7 +363,8 @@ void BlockClient::on_file_failed(const FileFailed& e, Time now, Effects& out) {
   const auto found = streams_.find(e.stream);
   if (found == streams_.end()) return;  // ended since, or began anew with another file
   Stream& stream = found->second;
-  out.push_back(Send<ToBlocks>{links_.at(stream.link).peer, CancelStream{e.stream}});
+  if (stream.in_file < stream.total)
+    out.push_back(Send<ToBlocks>{links_.at(stream.link).peer, CancelStream{e.stream}});
   if (stream.total > options_.without_file) return finish(e.stream, e.why, out);
   stream.no_file = true;
   begin_anew(e.stream,

@@ -63,7 +63,12 @@ struct BlocksTaken {
 struct EndRequest {
   uint64_t request = 0;
 };
-/// A KeepChunk of the stream could not be carried out.
+/// What a ReadBack asked for.
+struct FileRead {
+  uint64_t stream = 0;
+  Payload bytes;
+};
+/// A KeepChunk or the ReadBack of the stream could not be carried out.
 struct FileFailed {
   uint64_t stream = 0;
   Error why;
@@ -85,11 +90,9 @@ struct KeepChunk {
   uint64_t stream = 0;
   Payload bytes;
 };
-/// That file is whole: a DeliverBlock has its bytes.
-struct DeliverFile {
+/// That file is whole: a FileRead answers with its bytes, or a FileFailed.
+struct ReadBack {
   uint64_t stream = 0;
-  uint64_t request = 0;
-  size_t index = 0;
 };
 /// That file is not wanted any more.
 struct DropFile {
@@ -100,9 +103,9 @@ struct DropFile {
 class BlockClient {
  public:
   using Event = std::variant<Received<FromBlocks>, PeerLost, Connected, FetchBlocks, BlocksTaken,
-                             EndRequest, FileFailed, BlockClientTimer>;
+                             EndRequest, FileRead, FileFailed, BlockClientTimer>;
   using Effect = std::variant<Send<ToBlocks>, Connect, Disconnect, After<BlockClientTimer>,
-                              DeliverBlock, KeepChunk, DeliverFile, DropFile, Log>;
+                              DeliverBlock, KeepChunk, ReadBack, DropFile, Log>;
   using Effects = std::vector<Effect>;
 
   explicit BlockClient(BlockClientOptions options) : options_(std::move(options)) {}
@@ -155,6 +158,7 @@ class BlockClient {
   void on_lost(PeerId peer, Effects& out);
   void on_timer(const BlockClientTimer& e, Time now, Effects& out);
   void on_end(uint64_t request, Effects& out);
+  void on_file_read(FileRead& e, Effects& out);
   void on_file_failed(const FileFailed& e, Time now, Effects& out);
   void on_chunk(PeerId from, const BlockChunk& m, Time now, Effects& out);
   void on_missing(PeerId from, const BlockMissing& m, Time now, Effects& out);
@@ -168,7 +172,6 @@ class BlockClient {
   void begin_anew(uint64_t stream, std::string warning, Time now, Effects& out);
   static void forget_received(uint64_t number, Stream& stream, Effects& out);
   void finish(uint64_t stream, Result<Payload> bytes, Effects& out);
-  void finish_file(uint64_t stream, Effects& out);
   void close(uint64_t stream);
   void release(Stream& stream);
   Stream* find(PeerId from, uint64_t stream, Time now);

@@ -106,9 +106,10 @@ class BlockTransfer::Plane {
     const Result<bool> kept = files_[e.stream].append(blocks_, e.bytes.view());
     if (!kept) fetching_.feed(FileFailed{e.stream, kept.error()});
   }
-  void apply(const DeliverFile& e) {
-    auto file = files_.extract(e.stream);
-    transfer_.deliver({e.request, e.index, file.mapped().read(blocks_)});
+  void apply(const ReadBack& e) {
+    Result<Payload> bytes = files_.at(e.stream).read(blocks_);
+    if (!bytes) return fetching_.feed(FileFailed{e.stream, bytes.error()});
+    fetching_.feed(FileRead{e.stream, std::move(*bytes)});
   }
   void apply(const DropFile& e) { files_.erase(e.stream); }
   void apply(const FetchPart& e) {

@@ -52,8 +52,7 @@ Result<Payload> FetchedFile::read_back(BlockManager& blocks) {
   if (Result<bool> there = writing_->commit(); !there) return there.error();
   writing_.reset();
   Result<std::unique_ptr<net::ReadFile>> file = blocks.files().open(path_);
-  if (!file) return file.error();
-  Result<Payload> bytes = (*file)->view(0, size);
+  Result<Payload> bytes = file ? (*file)->view(0, size) : file.error();
   (void)blocks.files().remove(path_);  // what is mapped stays
   if (bytes && checksum(*bytes) != sum_.value())
     return Error{path_ + " is corrupted due to DISK_ISSUE"};

@@ -63,7 +63,7 @@ class SimDriver {
   void apply(const core::NameBackendExecutor&) {}  // its executors come with ids
   void apply(const core::DeliverBlock& e);
   void apply(const core::KeepChunk&) {}  // its blocks are not too large for memory
-  void apply(const core::DeliverFile&) {}
+  void apply(const core::ReadBack&) {}
   void apply(const core::DropFile&) {}
   void apply(const core::RequestTotalExecutors& e);
   void end_of_turn() {

@@ -82,7 +82,7 @@ class SimExecutor {
   void apply(const core::ReadBlock& e);
   void apply(const core::DeliverBlock& e);
   void apply(const core::KeepChunk&) {}  // its blocks are not too large for memory
-  void apply(const core::DeliverFile&) {}
+  void apply(const core::ReadBack&) {}
   void apply(const core::DropFile&) {}
   void apply(const core::FetchPart& e);
   void apply(const core::KeepBlock& e);

@@ -76,10 +76,13 @@ TEST_CASE("T39 an original that wins ends the copy, which counts for nothing", "
   CHECK(c.driver.idle_state_is_clean());
 }
 
-TEST_CASE("a copy's result that is being fetched is dropped when the original wins",
-          "[speculation]") {
+TEST_CASE(
+    "a copy's result that is being fetched is dropped when the original wins, also if it fails",
+    "[speculation]") {
   Race c(eager());
-  const uint64_t t = c.job(rdd(2));
+  const Result<Payload> fetched =
+      GENERATE(Result<Payload>(Payload(Bytes("copy"))), Error{"the disk is full", true});
+  const uint64_t t = c.job(rdd(3));
   c.executor("B", 8);
   c.succeed(c.on("A", 0), "0");
   c.advance(100ms);
@@ -90,9 +93,12 @@ TEST_CASE("a copy's result that is being fetched is dropped when the original wi
   c.update(copy, u);
   REQUIRE(c.effects<FetchResult>().size() == 1);
   c.succeed(c.on("A", 1), "original");
-  REQUIRE(c.ended(t));
-  c.on(ResultFetched{copy.id, Payload(Bytes("copy"))});
+  c.on(ResultFetched{copy.id, fetched});
   CHECK(c.messages<RemoveBlocks>("B") == std::vector{RemoveBlocks{{"taskresult_5"}}});
+  c.succeed(c.on("A", 2), "2");
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t).empty());
+  c.killed(c.on("B", 2));
   CHECK(c.results[t][1] == "original");
   CHECK(c.driver.idle_state_is_clean());
 }

@@ -72,6 +72,26 @@ TEST_CASE("T8 T9 a result that is lost is a failure, the fourth aborts", "[task_
   CHECK(c.driver.idle_state_is_clean());
 }
 
+TEST_CASE("a result for which the driver's disk has no room aborts at once, its executor goes on",
+          "[task_scheduler]") {
+  Cluster c(test_options(GENERATE(0, 8)));
+  c.executor("A", 2);
+  const uint64_t t = c.job(rdd(3));
+  const Sent s = c.task(0, 0, 0);
+  c.update(s, indirect(s, 5));
+  c.on(ResultFetched{s.id, Error{"the disk is full", true}});
+  REQUIRE(c.ended(t));
+  CHECK(c.error(t) ==
+        "Job aborted due to stage failure: Exception while getting task result: the disk is full");
+  CHECK(c.messages<RemoveBlocks>("A").size() == 1);
+  CHECK(c.seen<TaskEnded>().back().kind() == TaskEndKind::TaskResultLost);
+  while (!c.live().empty()) c.succeed(c.live()[0], "x");  // of the other tasks, where it is killed
+  const uint64_t next = c.job(rdd(1));
+  c.succeed(c.live()[0], "42");
+  CHECK(c.results[next].at(0) == "42");
+  CHECK(c.driver.idle_state_is_clean());
+}
+
 TEST_CASE("a block brings what the task added to accumulators beside its result",
           "[task_scheduler]") {
   const std::vector<AccumulatorUpdate> added{

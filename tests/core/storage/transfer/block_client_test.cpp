@@ -21,7 +21,8 @@ struct Fetching {
   size_t asked = 0;                                  // messages that opened them
   std::map<std::string, std::vector<PeerId>> peers;  // address → incarnations
   std::set<std::string> unreachable;
-  std::set<uint64_t> files;  // of streams
+  std::map<uint64_t, std::string> files;  // of streams
+  bool unreadable = false;                // they are
   std::multimap<Time, BlockClientTimer> timers;
 
   explicit Fetching(BlockClientOptions options = usual()) : client(std::move(options)) {}
@@ -63,11 +64,14 @@ struct Fetching {
                        },
                        [&](KeepChunk& e) {
                          log.push_back("keep " + std::string(e.bytes.view()));
-                         files.insert(e.stream);
+                         files[e.stream] += e.bytes.view();
                        },
-                       [&](DeliverFile& e) {
-                         log.push_back("deliver file " + std::to_string(e.index));
-                         CHECK(files.erase(e.stream) == 1);
+                       [&](ReadBack& e) {
+                         log.push_back("read back");
+                         if (unreadable)
+                           waiting.emplace_back(FileFailed{e.stream, {"the disk is full"}});
+                         else
+                           waiting.emplace_back(FileRead{e.stream, text(files.at(e.stream))});
                        },
                        [&](DropFile& e) {
                          log.push_back("drop file");
@@ -461,7 +465,8 @@ TEST_CASE("blocks that are too large for memory come through files", "[block_cli
   Fetching f = too_large();
   f.chunk(1, f.stream("x"), 10, 25, "0123456789");
   f.chunk(1, f.stream("x"), 20, 25, "01234");
-  CHECK(f.done() == Lines{"keep 0123456789", "grant 10", "keep 01234", "deliver file 4"});
+  CHECK(f.done() == Lines{"keep 0123456789", "grant 10", "keep 01234", "read back", "drop file",
+                          "deliver 4 0123456789012345678901234"});
   CHECK(f.client.streams() == 0);
   f.feed(FetchBlocks{1, {{5, "a:1", "y", 20}}});
   f.chunk(1, f.stream("y"), 0, 20, "0123456789");
@@ -469,28 +474,56 @@ TEST_CASE("blocks that are too large for memory come through files", "[block_cli
   CHECK(f.done() == Lines{"open y@1", "grant 10", "deliver 5 01234567890123456789"});
 }
 
-TEST_CASE("a block comes to memory after all where its file cannot be written, if it is not larger",
-          "[block_client]") {
-  const bool may = GENERATE(true, false);
+namespace {
+
+/// Fetches block x through a file whose first chunk, or only its reading, fails.
+Fetching through_bad_file(int64_t without_file, bool at_its_end) {
   BlockClientOptions o = Fetching::usual();
   o.to_memory = 20;
-  o.without_file = may ? 25 : 24;
+  o.without_file = without_file;
   Fetching f(o);
+  f.unreadable = at_its_end;
   f.feed(FetchBlocks{1, {{4, "a:1", "x", 25}}});
   f.chunk(1, f.stream("x"), 0, 25, "0123456789");
   f.done();
-  f.feed(FileFailed{f.stream("x"), {"the disk is full"}});
-  if (!may) {
-    CHECK(f.done() == Lines{"cancel", "drop file", "deliver 4 error: the disk is full"});
-    return;
+  if (!at_its_end) {
+    f.feed(FileFailed{f.stream("x"), {"the disk is full"}});
+    CHECK(f.log.front() == "cancel");
+    f.log.erase(f.log.begin());
+    return f;
   }
-  CHECK(f.done() == Lines{"cancel", "drop file",
-                          "log x from a:1 is fetched into memory: the disk is full", "open x@1"});
+  f.chunk(1, f.stream("x"), 10, 25, "0123456789");
+  f.chunk(1, f.stream("x"), 20, 25, "01234");
+  const Lines read{"keep 0123456789", "grant 10", "keep 01234", "read back"};
+  CHECK(Lines(f.log.begin(), f.log.begin() + 4) == read);
+  f.log.erase(f.log.begin(), f.log.begin() + 4);
+  return f;
+}
+
+}  // namespace
+
+TEST_CASE("a block that is larger fails with its file", "[block_client]") {
+  Fetching f = through_bad_file(24, GENERATE(false, true));
+  CHECK(f.done() == Lines{"drop file", "deliver 4 error: the disk is full"});
+  CHECK(f.client.streams() == 0);
+}
+
+TEST_CASE("a block comes to memory after all where its file cannot be written or read, once",
+          "[block_client]") {
+  const bool at_its_end = GENERATE(false, true);
+  Fetching f = through_bad_file(25, at_its_end);
+  CHECK(f.done() ==
+        Lines{"drop file", "log x from a:1 is fetched into memory: the disk is full", "open x@1"});
+  // Of a file that was read after its last chunk had failed, it is heard twice.
+  f.feed(FileFailed{f.opened.front().stream, {"the disk is full"}});
   f.chunk(1, f.stream("x"), 0, 25, "0123456789");
   f.chunk(1, f.stream("x"), 10, 25, "0123456789");
   f.chunk(1, f.stream("x"), 20, 25, "01234");
   CHECK(f.done() == Lines{"grant 10", "grant 10", "deliver 4 0123456789012345678901234"});
   CHECK(f.client.streams() == 0);
+  // The link has its room again: as many blocks as may be open at once can be.
+  f.feed(FetchBlocks{2, {{0, "a:1", "y", 10}}});
+  CHECK(f.done() == Lines{"open y@1"});
 }
 
 TEST_CASE("the file of what begins anew, fails or is not wanted any more goes", "[block_client]") {

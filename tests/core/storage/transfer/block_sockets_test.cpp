@@ -27,7 +27,8 @@ struct Process : BlockProcess {
   tinderbox::test::FakeFiles& files;
 
   Process(tinderbox::test::FakeFiles& shared, const std::string& name, const std::string& host,
-          std::optional<int64_t> max_disk = {}, const conf::Conf& conf = {})
+          std::optional<int64_t> max_disk = {}, const conf::Conf& conf = {},
+          int64_t without_file = 0)
       : BlockProcess(shared, name, host, 8,
                      [&](BlockTransferOptions& options) {
                        options.read_host_local = block_transfer_options(conf).read_host_local;
@@ -35,6 +36,7 @@ struct Process : BlockProcess {
                        options.client.max_in_flight = 3 << 20;
                        options.server.max_held = kMostHeld * kMebibyte;
                        options.client.to_memory = block_transfer_options(conf).client.to_memory;
+                       options.client.without_file = without_file;
                        options.max_disk = max_disk;
                      }),
         files(shared) {}
@@ -171,6 +173,33 @@ TEST_CASE("blocks that are too large for memory come through files of which noth
     CHECK_THAT(error, Catch::StartsWith("error: the reader's own disk failed") &&
                           Catch::EndsWith("No space left on device"));
   }
+  CHECK(files.files.empty());
+}
+
+TEST_CASE("blocks whose files cannot be written or read come to memory, up to a size",
+          "[block_transfer]") {
+  tinderbox::test::FakeFiles files;
+  const conf::Conf conf =
+      conf::Conf::of({{"spark.network.maxRemoteBlockSizeFetchToMem", "2000000b"}});
+  Process a(files, "1", "hosta"), b(files, "2", "hostb", {}, conf, 5'000'000);
+  const std::atomic<bool> killed{false};
+  std::vector<BlockWant> wants;
+  for (const int64_t size : {5'000'000, 5'000'001}) {
+    const std::string name = "rdd_1_" + std::to_string(wants.size());
+    const std::string bytes(static_cast<size_t>(size), 'x');
+    REQUIRE(a.blocks->put(name, {.memory = true}, text(bytes), false));
+    wants.push_back(want(a, name, size));
+  }
+  const std::string how = GENERATE("full at once", "full at its end", "refuse", "tear", "damage");
+  CAPTURE(how);
+  if (how == "full at once") files.capacity = 1 << 20;
+  if (how == "full at its end") files.capacity = 4'999'999;
+  if (how == "refuse") files.refuse = "fetched_";
+  if (how == "tear") files.tear = "fetched_";
+  if (how == "damage") files.damage = "fetched_";
+  auto all = drain(*b.transfer->fetch(wants, killed));
+  CHECK((all[0] == std::string(5'000'000, 'x')));
+  CHECK_THAT(all[1].substr(0, 1000), Catch::StartsWith("error: the reader's own disk failed"));
   CHECK(files.files.empty());
 }
 
