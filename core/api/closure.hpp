@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/api/steps/owned.hpp"
+#include "core/api/steps/values/owned.hpp"
 
 namespace tinderbox {
 

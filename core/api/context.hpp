@@ -13,7 +13,7 @@
 
 #include "core/api/runtime/checkpoint_marks.hpp"
 #include "core/api/runtime/runtime.hpp"
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 
 namespace tinderbox {
 

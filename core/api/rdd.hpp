@@ -14,13 +14,13 @@
 #include "core/api/steps/by_key/joined.hpp"
 #include "core/api/steps/by_key/partitioner.hpp"
 #include "core/api/steps/by_key/sorted.hpp"
-#include "core/api/steps/coalesce.hpp"
-#include "core/api/steps/narrow.hpp"
+#include "core/api/steps/narrow/coalesce.hpp"
+#include "core/api/steps/narrow/narrow.hpp"
+#include "core/api/steps/narrow/pipe.hpp"
 #include "core/api/steps/output.hpp"
-#include "core/api/steps/pipe.hpp"
 #include "core/api/steps/transform.hpp"
 #include "core/api/storage_levels.hpp"
-#include "core/plan/preference.hpp"
+#include "core/plan/lineage/preference.hpp"
 
 namespace tinderbox {
 

@@ -11,10 +11,10 @@
 
 #include "core/api/context.hpp"
 #include "core/api/input/text.hpp"
-#include "core/api/steps/owned.hpp"
-#include "core/api/steps/sum.hpp"
+#include "core/api/steps/values/owned.hpp"
+#include "core/api/steps/values/sum.hpp"
 #include "core/plan/references.hpp"
-#include "core/plan/task.hpp"
+#include "core/plan/tasks/task.hpp"
 #include "net/mutex.hpp"
 
 namespace tinderbox {

@@ -1,7 +1,7 @@
 // Where persisted partitions are kept.
 #pragma once
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 
 namespace tinderbox {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/plan/task_result.hpp"
+#include "core/plan/tasks/task_result.hpp"
 #include "core/status/exit_codes.hpp"
 #include "core/status/exit_reasons.hpp"
 

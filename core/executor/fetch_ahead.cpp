@@ -6,7 +6,7 @@
 // the outputs lie may not be known yet: then they are asked for when the answer comes, for which
 // the first of these tasks waits anyway.
 #include "core/executor/task_services.hpp"
-#include "core/shuffle/wants.hpp"
+#include "core/shuffle/blocks/wants.hpp"
 
 namespace tinderbox::core {
 

@@ -5,7 +5,7 @@
 #include "conf/keys.hpp"
 #include "conf/values/address.hpp"
 #include "core/deploy/s3_access.hpp"
-#include "core/plan/task.hpp"
+#include "core/plan/tasks/task.hpp"
 #include "net/files/all_files.hpp"
 #include "net/log.hpp"
 #include "net/process/environment.hpp"

@@ -12,7 +12,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "core/plan/task_result.hpp"
+#include "core/plan/tasks/task_result.hpp"
 #include "core/storage/block_id.hpp"
 #include "net/process/crash_watch.hpp"
 #include "net/process/thread_time.hpp"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/plan/program.hpp"
-#include "core/plan/task.hpp"
+#include "core/plan/tasks/task.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"
 #include "net/wire/messages.hpp"

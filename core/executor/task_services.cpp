@@ -6,7 +6,7 @@
 
 #include "conf/keys.hpp"
 #include "core/machine.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "core/storage/block_id.hpp"
 #include "net/log.hpp"
 

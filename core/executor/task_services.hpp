@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "conf/conf.hpp"
-#include "core/plan/task.hpp"
+#include "core/plan/tasks/task.hpp"
 #include "core/storage/block_manager.hpp"
 #include "core/storage/broadcast_header.hpp"
 #include "core/storage/transfer/block_transfer.hpp"

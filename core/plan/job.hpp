@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 
 namespace tinderbox::core {
 

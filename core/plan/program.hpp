@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/plan/lineage.hpp"
-#include "core/plan/task.hpp"
+#include "core/plan/lineage/lineage.hpp"
+#include "core/plan/tasks/task.hpp"
 
 namespace tinderbox::core {
 
@@ -29,7 +29,7 @@ class Program {
   /// Runs one task attempt; `inputs` as made by encode_inputs. Throws what the user's code throws.
   virtual TaskOutput run(int32_t partition, std::string_view inputs,
                          TaskContext& context) const = 0;
-  /// See core/plan/reads.hpp.
+  /// See core/plan/lineage/reads.hpp.
   virtual void add_reads(int32_t, std::vector<ShuffleRead>&) const {}
   virtual bool reads_shuffles() const { return false; }
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conf/values/pools.hpp"
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "core/resources/resource_profile.hpp"
 #include "core/scheduler/allocation/options.hpp"
 #include "core/scheduler/allocation/rolling.hpp"

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "core/shuffle/wants.hpp"
+#include "core/shuffle/blocks/wants.hpp"
 #include "core/storage/block_id.hpp"
 
 namespace tinderbox::core {

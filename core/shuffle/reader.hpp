@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan/task.hpp"
-#include "core/shuffle/block.hpp"
-#include "core/storage/map_output_group.hpp"
+#include "core/plan/tasks/task.hpp"
+#include "core/shuffle/blocks/block.hpp"
+#include "core/storage/map_outputs/map_output_group.hpp"
 
 namespace tinderbox::core {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "conf/conf.hpp"
-#include "core/plan/task.hpp"
-#include "core/shuffle/block.hpp"
+#include "core/plan/tasks/task.hpp"
+#include "core/shuffle/blocks/block.hpp"
 
 namespace tinderbox::core {
 

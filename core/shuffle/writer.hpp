@@ -1,7 +1,7 @@
 // A map task's output: records gathered by reduce partition, committed at the end.
 #pragma once
 
-#include "core/shuffle/spilled_parts.hpp"
+#include "core/shuffle/spilling/spilled_parts.hpp"
 
 namespace tinderbox::core {
 

@@ -7,7 +7,7 @@
 
 #include "conf/keys.hpp"
 #include "core/storage/block_id.hpp"
-#include "core/storage/map_output_group.hpp"
+#include "core/storage/map_outputs/map_output_group.hpp"
 #include "net/http/url.hpp"
 
 namespace tinderbox::core {

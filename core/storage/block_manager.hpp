@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "conf/conf.hpp"
-#include "core/plan/lineage.hpp"
-#include "core/storage/disk_store.hpp"
-#include "core/storage/map_output_store.hpp"
-#include "core/storage/memory_store.hpp"
+#include "core/plan/lineage/lineage.hpp"
+#include "core/storage/map_outputs/map_output_store.hpp"
+#include "core/storage/stores/disk_store.hpp"
+#include "core/storage/stores/memory_store.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/types.hpp"

@@ -59,7 +59,7 @@ struct TaskUpdate {
   HeapOptional<TaskEndReason> reason;  // Failed, Killed
   std::vector<AccumulatorUpdate> accumulators;
   std::optional<TaskMetrics> metrics;
-  bool accumulators_in_block = false;  // `result_block` has them, too: core/plan/task_result
+  bool accumulators_in_block = false;  // `result_block` has them, too: core/plan/tasks/task_result
   bool operator==(const TaskUpdate&) const = default;
 };
 struct StatusUpdates {

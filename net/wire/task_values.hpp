@@ -52,7 +52,7 @@ struct TaskEndReason {
 };
 
 /// Where a map task left its output, and how much there is for each reducer.
-/// Shape: sizes has one byte a reducer, Spark's log scale (core/shuffle/map_status).
+/// Shape: sizes has one byte a reducer, Spark's log scale (core/shuffle/blocks/map_status).
 struct MapStatus {
   BlockManagerId location;
   int64_t map_id = -1;  // the task attempt's id: unique an attempt

@@ -1,5 +1,5 @@
 // What users order of a run.
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "core/storage/block_id.hpp"
 #include "tests/sim/cluster.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/api/input/skipping.hpp"
 #include "core/api/steps/node.hpp"
 #include "core/api/steps/output.hpp"
-#include "core/shuffle/block.hpp"
+#include "core/shuffle/blocks/block.hpp"
 #include "net/files/byte_source.hpp"
 
 namespace tinderbox::core {

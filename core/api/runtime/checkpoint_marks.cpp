@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/plan/debug_string.hpp"
+#include "core/plan/lineage/debug_string.hpp"
 #include "net/log.hpp"
 #include "net/mutex.hpp"
 

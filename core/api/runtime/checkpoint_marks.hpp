@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
 

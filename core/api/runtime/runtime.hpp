@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/plan/job.hpp"
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "net/types.hpp"
 #include "net/wire/resources.hpp"
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/steps/owned.hpp"
-#include "core/plan/lineage.hpp"
-#include "core/plan/task.hpp"
+#include "core/api/steps/values/owned.hpp"
+#include "core/plan/lineage/lineage.hpp"
+#include "core/plan/tasks/task.hpp"
 
 namespace tinderbox {
 

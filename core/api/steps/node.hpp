@@ -10,8 +10,8 @@
 
 #include "core/api/closure.hpp"
 #include "core/api/steps/cursor.hpp"
-#include "core/shuffle/task_memory.hpp"
-#include "core/storage/checksum.hpp"
+#include "core/shuffle/spilling/task_memory.hpp"
+#include "core/storage/stores/checksum.hpp"
 
 namespace tinderbox::core {
 

@@ -5,9 +5,9 @@
 
 #include "core/api/steps/action.hpp"
 #include "core/api/steps/cursor.hpp"
-#include "core/api/steps/narrow.hpp"
-#include "core/api/steps/order.hpp"
-#include "core/api/steps/sum.hpp"
+#include "core/api/steps/narrow/narrow.hpp"
+#include "core/api/steps/values/order.hpp"
+#include "core/api/steps/values/sum.hpp"
 
 namespace tinderbox::core {
 

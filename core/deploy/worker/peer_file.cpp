@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/shell.hpp"
-#include "core/storage/checksum.hpp"
+#include "core/storage/stores/checksum.hpp"
 #include "core/storage/transfer/block_transfer.hpp"
 #include "net/loop.hpp"
 #include "net/transport/endpoint.hpp"

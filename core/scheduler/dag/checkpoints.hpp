@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "core/scheduler/dag/stage.hpp"
 
 namespace tinderbox::core {

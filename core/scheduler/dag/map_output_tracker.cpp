@@ -1,7 +1,7 @@
 // The driver's table of map outputs.
 #include "core/scheduler/dag/map_output_tracker.hpp"
 
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 
 namespace tinderbox::core {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/plan/preference.hpp"
+#include "core/plan/lineage/preference.hpp"
 
 namespace tinderbox::core {
 

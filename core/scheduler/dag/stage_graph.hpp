@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
 #include "core/storage/block_master.hpp"
 

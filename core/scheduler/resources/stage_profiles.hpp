@@ -2,7 +2,7 @@
 // Source: Spark 4.3 DAGScheduler.mergeResourceProfilesForStage.
 #pragma once
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "core/scheduler/resources/profiles.hpp"
 
 namespace tinderbox::core {

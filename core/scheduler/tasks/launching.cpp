@@ -1,5 +1,5 @@
 // One attempt on its way to an executor.
-#include "core/plan/task.hpp"
+#include "core/plan/tasks/task.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 

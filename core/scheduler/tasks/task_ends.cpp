@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "conf/values/units.hpp"
-#include "core/plan/task_result.hpp"
+#include "core/plan/tasks/task_result.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "core/scheduler/tasks/task_scheduler.hpp"
 #include "net/log.hpp"

@@ -2,7 +2,7 @@
 #include "core/storage/transfer/block_taker.hpp"
 
 #include "core/storage/block_id.hpp"
-#include "core/storage/map_output_store.hpp"
+#include "core/storage/map_outputs/map_output_store.hpp"
 
 namespace tinderbox::core {
 

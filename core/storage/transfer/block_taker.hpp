@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/machine.hpp"
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "net/wire/messages.hpp"
 
 namespace tinderbox::core {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/storage/block_manager.hpp"
-#include "core/storage/checksum.hpp"
+#include "core/storage/stores/checksum.hpp"
 
 namespace tinderbox::core {
 

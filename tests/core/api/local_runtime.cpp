@@ -9,7 +9,7 @@
 
 #include "conf/keys.hpp"
 #include "core/plan/bytes.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "core/storage/block_id.hpp"
 
 namespace tinderbox::tests {

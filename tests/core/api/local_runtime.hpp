@@ -12,7 +12,7 @@
 #include "core/plan/program.hpp"
 #include "core/scheduler/dag/checkpoints.hpp"
 #include "core/status/status_listener.hpp"
-#include "core/storage/memory_pool.hpp"
+#include "core/storage/stores/memory_pool.hpp"
 #include "net/files/files.hpp"
 #include "net/mutex.hpp"
 #include "net/wire/task_messages.hpp"

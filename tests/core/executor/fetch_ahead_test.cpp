@@ -4,9 +4,9 @@
 
 #include <thread>
 
-#include "core/shuffle/map_status.hpp"
-#include "core/shuffle/wants.hpp"
-#include "core/storage/map_output_group.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
+#include "core/shuffle/blocks/wants.hpp"
+#include "core/storage/map_outputs/map_output_group.hpp"
 #include "tests/core/executor/shuffle_process.hpp"
 #include "tests/pch.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/executor/task_runner.hpp"
-#include "core/storage/memory_pool.hpp"
+#include "core/storage/stores/memory_pool.hpp"
 
 namespace tinderbox::core::test {
 

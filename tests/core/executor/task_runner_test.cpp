@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/plan/task_result.hpp"
+#include "core/plan/tasks/task_result.hpp"
 #include "tests/core/executor/running_fixture.hpp"
 #include "tests/pch.hpp"
 

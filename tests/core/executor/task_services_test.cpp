@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/executor/executor_service.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "tests/core/storage/fake_files.hpp"
 #include "tests/pch.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "core/plan/bytes.hpp"
 #include "core/scheduler/driver.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 
 namespace tinderbox::core::scheduling {
 

@@ -2,7 +2,7 @@
 // keep.
 #include "core/shuffle/reader.hpp"
 
-#include "core/shuffle/block.hpp"
+#include "core/shuffle/blocks/block.hpp"
 #include "tests/core/executor/shuffle_process.hpp"
 #include "tests/pch.hpp"
 

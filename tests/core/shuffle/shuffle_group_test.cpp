@@ -1,8 +1,8 @@
 // Small blocks of one executor's memory come together: which do, and whose output is blamed for
 // what is wrong with one of them.
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
+#include "core/shuffle/blocks/wants.hpp"
 #include "core/shuffle/reader.hpp"
-#include "core/shuffle/wants.hpp"
 #include "tests/core/api/local_runtime.hpp"
 #include "tests/core/executor/shuffle_process.hpp"
 #include "tests/pch.hpp"

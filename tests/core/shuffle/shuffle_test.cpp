@@ -1,11 +1,11 @@
 // The untyped shuffle: hash, table, blocks, map output with spills, and what a reader does with
 // damage.
 #include "core/api/tinderbox.hpp"
-#include "core/shuffle/block.hpp"
-#include "core/shuffle/combine_table.hpp"
-#include "core/shuffle/map_status.hpp"
-#include "core/shuffle/number_table.hpp"
-#include "core/shuffle/wants.hpp"
+#include "core/shuffle/blocks/block.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
+#include "core/shuffle/blocks/wants.hpp"
+#include "core/shuffle/tables/combine_table.hpp"
+#include "core/shuffle/tables/number_table.hpp"
 #include "net/wire/task_messages.hpp"
 #include "tests/core/api/local_runtime.hpp"
 

@@ -48,6 +48,9 @@ class FakeFiles : public net::Files {
       if (path.find(part) != std::string::npos) sum += bytes->load();
     return sum;
   }
+  /// Bytes that are in sight, of views that are still there, and the most that were at once.
+  int64_t viewed() const { return views_->now; }
+  int64_t most_viewed() const { return views_->most; }
   void flip(const std::string& part, size_t at) {
     Content& content = files.at(path_of(part));
     content = std::make_shared<std::string>(*content);
@@ -61,7 +64,7 @@ class FakeFiles : public net::Files {
     if (it == files.end()) return Error{"cannot open " + path + ": No such file or directory"};
     Counter& read = read_[path];
     if (!read) read = std::make_shared<std::atomic<int64_t>>(0);
-    std::unique_ptr<net::ReadFile> file = std::make_unique<Reading>(it->second, read);
+    std::unique_ptr<net::ReadFile> file = std::make_unique<Reading>(it->second, read, views_);
     return file;
   }
   Result<std::unique_ptr<net::WriteFile>> create(const std::string& path) override {
@@ -120,6 +123,26 @@ class FakeFiles : public net::Files {
  private:
   using Counter = std::shared_ptr<std::atomic<int64_t>>;
 
+  struct Views {
+    std::atomic<int64_t> now{0}, most{0};
+  };
+  using ViewsPtr = std::shared_ptr<Views>;
+  /// What keeps a view's bytes.
+  struct View {
+    View(Content of, ViewsPtr among, int64_t size)
+        : content(std::move(of)), views(std::move(among)), length(size) {
+      const int64_t now = views->now += length;
+      for (int64_t most = views->most; now > most && !views->most.compare_exchange_weak(most, now);)
+        continue;
+    }
+    ~View() { views->now -= length; }
+    View(const View&) = delete;
+    View& operator=(const View&) = delete;
+    const Content content;
+    const ViewsPtr views;
+    const int64_t length;
+  };
+
   static int64_t size_of(const Content& c) { return static_cast<int64_t>(c->size()); }
   int64_t used() const {
     int64_t sum = 0;
@@ -129,7 +152,8 @@ class FakeFiles : public net::Files {
 
   class Reading : public net::ReadFile {
    public:
-    Reading(Content content, Counter read) : content_(std::move(content)), read_(std::move(read)) {}
+    Reading(Content content, Counter read, ViewsPtr views)
+        : content_(std::move(content)), read_(std::move(read)), views_(std::move(views)) {}
     Result<size_t> read_at(int64_t offset, char* to, size_t n) override {
       if (static_cast<size_t>(offset) >= content_->size()) return size_t{0};
       const size_t got = content_->copy(to, n, static_cast<size_t>(offset));
@@ -140,13 +164,15 @@ class FakeFiles : public net::Files {
     Result<Payload> view(int64_t offset, int64_t length) override {
       if (offset + length > size()) return Error{"it is too short"};
       *read_ += length;
-      return Payload(content_, std::string_view(*content_).substr(static_cast<size_t>(offset),
-                                                                  static_cast<size_t>(length)));
+      return Payload(std::make_shared<View>(content_, views_, length),
+                     std::string_view(*content_).substr(static_cast<size_t>(offset),
+                                                        static_cast<size_t>(length)));
     }
 
    private:
     Content content_;
     Counter read_;
+    ViewsPtr views_;
   };
 
   class Writing : public net::WriteFile {
@@ -199,6 +225,7 @@ class FakeFiles : public net::Files {
 
   std::mutex mutex_;
   std::map<std::string, Counter> read_;
+  const ViewsPtr views_ = std::make_shared<Views>();
 };
 
 }  // namespace tinderbox::test

@@ -1,5 +1,5 @@
 // Memory store, disk store and the block manager over them, on files in memory.
-#include "core/storage/memory_store.hpp"
+#include "core/storage/stores/memory_store.hpp"
 
 #include <xxhash.h>
 
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/storage/checksum.hpp"
+#include "core/storage/stores/checksum.hpp"
 #include "tests/core/storage/store_fixture.hpp"
 #include "tests/pch.hpp"
 

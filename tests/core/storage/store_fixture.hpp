@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/storage/block_manager.hpp"
-#include "core/storage/map_output_store.hpp"
+#include "core/storage/map_outputs/map_output_store.hpp"
 #include "tests/core/storage/fake_files.hpp"
 #include "tests/core/storage/payload_fixture.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/plan/bytes.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "tests/sim/checks/checks.hpp"
 
 namespace tinderbox::sim {

@@ -1,7 +1,7 @@
 // What a simulated executor's tasks read: map outputs as ExecutorServices keeps them, and blocks.
 #include <algorithm>
 
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "tests/sim/roles/executor.hpp"
 
 namespace tinderbox::sim {

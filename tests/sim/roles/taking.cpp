@@ -1,6 +1,6 @@
 // What a simulated executor takes over from decommissioned ones, and how it serves what is taken.
 #include "core/storage/block_id.hpp"
-#include "core/storage/map_output_store.hpp"
+#include "core/storage/map_outputs/map_output_store.hpp"
 #include "tests/sim/roles/executor.hpp"
 
 namespace tinderbox::sim {

@@ -3,7 +3,7 @@
 // A task computes, reads what it needs, computes again and ends. Whatever it lacks is asked for at
 // once; each arrival calls advance(), which starts over with what is known by then.
 #include "core/executor/executor.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "tests/sim/roles/executor.hpp"
 
 namespace tinderbox::sim {

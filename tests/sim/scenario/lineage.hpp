@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan/lineage.hpp"
+#include "core/plan/lineage/lineage.hpp"
 #include "core/resources/resource_profile.hpp"
 #include "tests/sim/world/random.hpp"
 

@@ -4,10 +4,10 @@
 
 #include "core/api/closure.hpp"
 #include "core/api/steps/by_key/partitioner.hpp"
-#include "core/api/steps/held_bytes.hpp"
-#include "core/shuffle/combine_table.hpp"
-#include "core/shuffle/number_table.hpp"
-#include "core/shuffle/task_memory.hpp"
+#include "core/api/steps/values/held_bytes.hpp"
+#include "core/shuffle/spilling/task_memory.hpp"
+#include "core/shuffle/tables/combine_table.hpp"
+#include "core/shuffle/tables/number_table.hpp"
 
 namespace tinderbox::core {
 

@@ -7,9 +7,9 @@
 
 #include "core/api/context.hpp"
 #include "core/api/steps/by_key/sort_prefix.hpp"
-#include "core/api/steps/order.hpp"
-#include "core/plan/task.hpp"
-#include "core/shuffle/hash.hpp"
+#include "core/api/steps/values/order.hpp"
+#include "core/plan/tasks/task.hpp"
+#include "core/shuffle/tables/hash.hpp"
 
 namespace tinderbox::core {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/api/steps/by_key/sort_prefix.hpp"
-#include "core/api/steps/held_bytes.hpp"
-#include "core/api/steps/order.hpp"
+#include "core/api/steps/values/held_bytes.hpp"
+#include "core/api/steps/values/order.hpp"
 
 namespace tinderbox::core {
 

@@ -8,7 +8,7 @@
 
 #include "core/api/steps/by_key/combine.hpp"
 #include "core/api/steps/cursor.hpp"
-#include "core/shuffle/spilled_parts.hpp"
+#include "core/shuffle/spilling/spilled_parts.hpp"
 
 namespace tinderbox::core {
 

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/shuffle/block.hpp"
+#include "core/shuffle/blocks/block.hpp"
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;

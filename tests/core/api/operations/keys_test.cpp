@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/api/steps/order.hpp"
+#include "core/api/steps/values/order.hpp"
 #include "tests/core/api/values.hpp"
 
 using namespace tinderbox;

@@ -1,7 +1,7 @@
 // How persisted partitions are computed, kept and read, over the real stores.
 #include <future>
 
-#include "core/api/steps/narrow.hpp"
+#include "core/api/steps/narrow/narrow.hpp"
 #include "tests/core/api/steps/stored_fixture.hpp"
 #include "tests/pch.hpp"
 

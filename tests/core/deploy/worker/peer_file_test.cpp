@@ -4,7 +4,7 @@
 
 #include "conf/conf.hpp"
 #include "core/shell.hpp"
-#include "core/storage/checksum.hpp"
+#include "core/storage/stores/checksum.hpp"
 #include "tests/core/storage/transfer/block_process.hpp"
 
 using namespace tinderbox;

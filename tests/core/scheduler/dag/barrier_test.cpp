@@ -4,7 +4,7 @@
 #include "conf/error.hpp"
 #include "conf/keys.hpp"
 #include "core/api/runtime/failure_options.hpp"
-#include "core/plan/task.hpp"
+#include "core/plan/tasks/task.hpp"
 #include "tests/core/scheduler/dag/dag_fixture.hpp"
 
 using namespace tinderbox;

@@ -1,7 +1,7 @@
 // The table of map outputs, and who may commit. Ids are those of spec/11, section B.
 #include "core/scheduler/dag/commit_coordinator.hpp"
 #include "core/scheduler/dag/map_output_tracker.hpp"
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 
 using namespace tinderbox;
 using namespace tinderbox::core;

@@ -1,7 +1,7 @@
 // Jobs that make map outputs and nothing else.
 //
 // Through the whole machine; ids are those of spec/11, section D.
-#include "core/shuffle/map_status.hpp"
+#include "core/shuffle/blocks/map_status.hpp"
 #include "tests/core/scheduler/dag/dag_fixture.hpp"
 
 using namespace tinderbox;

@@ -1,5 +1,5 @@
 // Results, limits on sizes, messages. Ids are those of spec/11, sections S and T.
-#include "core/plan/task_result.hpp"
+#include "core/plan/tasks/task_result.hpp"
 #include "core/scheduler/tasks/task_end.hpp"
 #include "tests/core/scheduler/scheduler_fixture.hpp"
 

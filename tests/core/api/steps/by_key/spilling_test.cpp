@@ -335,6 +335,33 @@ TEST_CASE("sorting what does not fit in memory, also through files", "[spill]") 
   CHECK(little.runtime.files().list(little.runtime.services.directory)->empty());
 }
 
+TEST_CASE("a sort has no more runs open than fit in its memory, and writes all twice for that",
+          "[spill]") {
+  tinderbox::test::FakeFiles disk;
+  LocalRuntime runtime{1, conf::Conf::of({{"spark.executor.memory", "7m"}})};
+  runtime.services.disk = &disk;
+  disk.directories.insert(runtime.services.directory);
+  const int64_t share = runtime.services.memory().share();
+  Context context{runtime};
+  constexpr int64_t kRows = 5 * kRecords;
+  const auto keys = context.range(0, kRows, 1, 100)
+                        .map([](int64_t i) { return row(i); })
+                        .sort_by_key(true, 1)
+                        .keys()
+                        .collect();
+  CHECK(std::is_sorted(keys.begin(), keys.end()));
+  CHECK(keys.size() == static_cast<size_t>(kRows));
+  int64_t values = 0;  // bytes, which compress to no less
+  for (int64_t i = 0; i < kRows; ++i) values += static_cast<int64_t>(row(i).second.size());
+  const int64_t written = runtime.last_metrics.disk_spilled;
+  CHECK(written > 2 * values);
+  CHECK(written < 3 * values);
+  CHECK(disk.most_viewed() > share / 8);
+  CHECK(disk.most_viewed() < share / 2);
+  CHECK(disk.viewed() == 0);
+  CHECK(disk.files.empty());
+}
+
 TEST_CASE("a sort that cannot hold all of its partition holds a small part of it", "[spill]") {
   constexpr int64_t kMemory = 300 << 20, kRecord = 1 << 20;
   LocalRuntime runtime{1, conf::Conf::of({{"spark.executor.memory", "810m"}})};
