@@ -156,11 +156,10 @@ void TaskScheduler::result_fetched(ResultFetched result, Turn& turn) {
   if (result.bytes && a->outrun) return came_second(result.task, u.result_block, turn);
   // One that cannot be reached is there yet, it may be.
   turn.send(executors_.at(a->executor).peer, RemoveBlocks{{u.result_block}});
-  if (!result.bytes && result.bytes.error().own_disk && !a->outrun)
-    // Neither another attempt nor another executor helps. Source: Spark TaskResultGetter.
-    abort(*a->set, "Exception while getting task result: " + result.bytes.error().message, turn);
-  if (!result.bytes || (u.accumulators_in_block && !unpack_result(*result.bytes, u)))
-    return failed(result.task, result_lost(result.bytes), nullptr, turn);
+  if (!result.bytes || (u.accumulators_in_block && !unpack_result(*result.bytes, u))) {
+    const bool own_disk = !result.bytes && result.bytes.error().own_disk;
+    return failed(result.task, result_lost(result.bytes), nullptr, turn, !own_disk);
+  }
   if (!u.accumulators_in_block) u.result = std::move(*result.bytes);
   succeeded(result.task, u, turn);
 }
@@ -225,7 +224,8 @@ void TaskScheduler::kill_other_attempts(const TaskSet& set, int32_t index, Turn&
   }
 }
 
-void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn) {
+void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn& turn,
+                           bool by_executor) {
   const Attempt a = take(id, turn);
   TaskSet& set = *a.set;
   // Of a set that is over an executor's loss is no news, as the driver may be stopping, nor is the
@@ -245,6 +245,7 @@ void TaskScheduler::failed(TaskId id, TaskEndReason reason, TaskUpdate* u, Turn&
   // The others wait for it in vain.
   if (set.barrier()) set.make_zombie();
   TaskEnd end{set, a.index, info(id, a), std::move(reason), u};
+  end.by_executor = by_executor;
   end.info.finished = turn.now;
   // Stacks are for the events; the log has one line a failure.
   if (end.reason.kind != TaskEndKind::TaskKilled)
@@ -270,7 +271,7 @@ void TaskScheduler::after_failure(TaskSet& set, const TaskEnd& end, Turn& turn) 
   if (set.zombie()) return;
   const std::string where = task_text(end);
   if (counts_as_failure(end.reason)) {
-    if (options_.exclusion.on()) {
+    if (options_.exclusion.on() && end.by_executor) {
       set.exclude_after_failure(executors_.slot(end.info.executor), end.index, lost_text(end),
                                 turn);
       recall_excluded(set, turn);

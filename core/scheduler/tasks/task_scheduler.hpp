@@ -34,6 +34,7 @@ struct TaskEnd {
   TaskEndReason reason;
   TaskUpdate* update;
   std::vector<AccumulatorUpdate> counted{};  // updates of accumulators that count
+  bool by_executor = true;                   // who may be to blame, but for the driver's own disk
 };
 
 /// What the task scheduler tells the DAG scheduler; tests put a recorder in its place.
@@ -252,7 +253,8 @@ class TaskScheduler {
   void fetch_result(TaskId id, Attempt& attempt, TaskUpdate& update, Turn& turn);
   void succeeded(TaskId id, TaskUpdate& update, Turn& turn);
   void came_second(TaskId id, const std::string& result_block, Turn& turn);
-  void failed(TaskId id, TaskEndReason reason, TaskUpdate* update, Turn& turn);
+  void failed(TaskId id, TaskEndReason reason, TaskUpdate* update, Turn& turn,
+              bool by_executor = true);
   Attempt take(TaskId id, Turn& turn);
   void kill_other_attempts(const TaskSet& set, int32_t index, Turn& turn);
   void after_failure(TaskSet& set, const TaskEnd& end, Turn& turn);
