@@ -1,5 +1,6 @@
 // An application that runs every kind of step through a real cluster and checks each against plain
-// loops. Run by tests/processes/cluster/engine_test.sh in local, local-cluster and standalone mode.
+// loops. Run by tests/processes/cluster/{engine,machine}_test.sh in local, local-cluster and
+// standalone mode.
 #include <sys/resource.h>
 
 #include <algorithm>
